@@ -1,0 +1,5 @@
+//! nub-ctx: see man/nub-ctx.1.
+
+fn main() -> std::process::ExitCode {
+    nub_ctx::main()
+}

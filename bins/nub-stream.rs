@@ -1,0 +1,5 @@
+//! nub-stream: see man/nub-stream.1.
+
+fn main() -> std::process::ExitCode {
+    nub_stream::main()
+}

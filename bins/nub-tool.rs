@@ -1,0 +1,5 @@
+//! nub-tool: see man/nub-tool.1.
+
+fn main() -> std::process::ExitCode {
+    nub_tool::main()
+}

@@ -1,0 +1,18 @@
+//! The edge to the operating system: exit codes and diagnostics, command lines, sibling programs,
+//! signals, process trees, terminals, the clock and the log file. It knows no record and no
+//! configuration key.
+
+pub mod clock;
+mod command_line;
+mod exit;
+mod fail;
+pub mod log;
+pub mod sibling;
+pub mod signal;
+#[cfg(test)]
+mod tests;
+pub mod tty;
+
+pub use command_line::{Common, parse};
+pub use exit::Exit;
+pub use fail::{Fail, run};
