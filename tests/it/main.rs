@@ -1,12 +1,15 @@
 //! The one test executable: it starts the built programs, feeds them records and looks at what comes out.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod cases; // the folders of tests/cases
 mod cli; // nub: print mode, the plain session, dispatch, the demo
 mod conf; // the configuration as every program reads it
 mod ctx; // nub-ctx
 mod http; // a server that replays bytes: whole, torn, late or dead
+mod layering; // who may depend on whom
 mod r#loop; // nub-loop, with stages of its own choosing
 mod scratch; // a fresh folder with a home of its own, and how programs are run in it
 mod session; // nub-session
 mod stream; // nub-stream
+mod tidy; // properties of the source tree
 mod tool; // nub-tool
