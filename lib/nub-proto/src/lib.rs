@@ -4,6 +4,7 @@
 //! This crate knows no files, processes or providers. It reads and writes lines ([`frame`]), names
 //! every record ([`NAMES`]) and repairs a conversation before it is sent ([`repair`]).
 
+mod attach;
 mod block;
 mod frame;
 mod json;
@@ -17,6 +18,7 @@ mod stream;
 mod tests;
 mod tool;
 
+pub use attach::{base64, fenced, image, picture};
 pub use block::{Block, Input, Kind};
 pub use frame::{FrameError, Line, MAX_LINE, Reader, Record, Writer, encode};
 pub use json::{Json, lossless};

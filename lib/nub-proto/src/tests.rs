@@ -80,3 +80,14 @@ fn repair_answers_every_call_in_its_place() {
     assert_eq!(path[4].content.len(), 2);
     assert!(!repair(&mut path));
 }
+
+#[test]
+fn attachments_stay_inside_their_fence() {
+    assert_eq!(crate::fenced("", "a"), "```\na\n```");
+    assert_eq!(crate::fenced("x.md", "```sh\n````\n"), "x.md:\n`````\n```sh\n````\n`````");
+    for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
+        assert_eq!(crate::base64(plain.as_bytes()), coded);
+    }
+    assert_eq!(crate::picture(b"\x89PNG\r\n"), Some("image/png"));
+    assert!(crate::image(b"text").is_none());
+}
