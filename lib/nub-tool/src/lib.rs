@@ -1,4 +1,15 @@
 //! Placeholder until the first commit of this program.
+#![allow(dead_code)]
+
+mod cancel;
+mod definition;
+mod edit;
+mod glob;
+mod grep;
+mod outcome;
+mod place;
+mod read;
+mod write;
 
 /// Entry point.
 pub fn main() -> std::process::ExitCode {
