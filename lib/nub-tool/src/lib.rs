@@ -1,6 +1,7 @@
 //! Placeholder until the first commit of this program.
 #![allow(dead_code)]
 
+mod arguments;
 mod cancel;
 mod definition;
 mod edit;
