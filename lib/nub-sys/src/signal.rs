@@ -3,6 +3,7 @@
 use std::io;
 use std::thread;
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -18,4 +19,11 @@ pub fn watch(mut react: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Kills every process of a group at once. One that is gone is no error.
+pub fn kill_group(leader: u32) {
+    if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+        drop(kill_process_group(pid, Signal::KILL));
+    }
 }
