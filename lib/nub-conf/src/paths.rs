@@ -1,6 +1,10 @@
 //! The folders of nub: XDG homes, the repo root and `.nub`.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use crate::{ConfError, GitDir};
 
 /// Where things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +15,8 @@ pub struct Paths {
     pub root: PathBuf,
     /// Whether there is a repository (a `.git` folder or file at the root).
     pub in_repo: bool,
+    /// The user's home.
+    pub home: PathBuf,
     /// `$XDG_CONFIG_HOME/nub`.
     pub config: PathBuf,
     /// `$XDG_STATE_HOME/nub`.
@@ -38,23 +44,60 @@ impl Paths {
         self.state.join("log")
     }
 
-    pub(crate) fn find(cwd: PathBuf, var: impl Fn(&str) -> Option<PathBuf>) -> Paths {
-        let home = var("HOME").unwrap_or_else(|| "/".into());
+    /// Where git keeps this repository's state, if there is one.
+    #[must_use]
+    pub fn git(&self) -> Option<GitDir> {
+        if self.in_repo { GitDir::of(&self.root) } else { None }
+    }
+
+    /// A path as the configuration writes it: `~/x` lies in the home, anything else relative in the root.
+    #[must_use]
+    pub fn expand(&self, path: &str) -> PathBuf {
+        match path.strip_prefix('~') {
+            Some("") => self.home.clone(),
+            Some(rest) if rest.starts_with('/') => self.home.join(rest.trim_start_matches('/')),
+            Some(_) | None => self.root.join(path),
+        }
+    }
+
+    /// A path as it was typed: relative to the folder of `-C`.
+    pub(crate) fn cwd_of(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    pub(crate) fn find(cwd: PathBuf, var: impl Fn(&str) -> Option<PathBuf>) -> Result<Paths, ConfError> {
+        // without HOME the user database is asked
+        let home = var("HOME").or_else(std::env::home_dir).filter(|home| home.is_absolute());
+        let home = home.ok_or_else(|| ConfError::new("no home folder: HOME is no absolute path"))?;
+        // the specification: a relative path is to be ignored
         let xdg = |name: &str, below: &str| {
             var(name).filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(below)).join("nub")
         };
-        let root = root_of(&cwd);
-        Paths {
+        let root = root_of(&cwd, &home);
+        Ok(Paths {
             in_repo: root.is_some(),
             root: root.unwrap_or_else(|| cwd.clone()),
             config: xdg("XDG_CONFIG_HOME", ".config"),
             state: xdg("XDG_STATE_HOME", ".local/state"),
             cache: xdg("XDG_CACHE_HOME", ".cache"),
+            home,
             cwd,
-        }
+        })
     }
 }
 
-fn root_of(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf)
+/// The nearest folder above that git would take for a repository. Like git it stays on the file system
+/// it began on; and a home that is a repository itself is the root only for work in the home itself:
+/// it would open everything the user has to the file tools.
+fn root_of(cwd: &Path, home: &Path) -> Option<PathBuf> {
+    let device = fs::metadata(cwd).ok()?.dev();
+    for folder in cwd.ancestors() {
+        if folder != cwd && (folder == home || fs::metadata(folder).is_ok_and(|meta| meta.dev() != device)) {
+            return None;
+        }
+        if GitDir::of(folder).is_some() {
+            return Some(folder.to_owned());
+        }
+    }
+    None
 }
