@@ -31,18 +31,18 @@ fn tell(name: &str, e: &clap::Error) -> ExitCode {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Common {
     /// Work in DIR instead of the current folder
-    #[arg(short = 'C', long, value_name = "DIR")]
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub cwd: Option<std::path::PathBuf>,
     /// Read FILE instead of the user's config.toml
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<std::path::PathBuf>,
     /// Use this profile of the configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
     /// Say less on stderr
-    #[arg(short, long)]
+    #[arg(short, long, global = true)]
     pub quiet: bool,
     /// Say more on stderr
-    #[arg(short, long)]
+    #[arg(short, long, global = true)]
     pub verbose: bool,
 }

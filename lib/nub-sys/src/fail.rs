@@ -103,3 +103,8 @@ fn report(name: &str, fail: &Fail) {
     }
     drop(io::stderr().write_all(text.as_bytes()));
 }
+
+/// Tells people something that ends nothing. A closed stderr changes nothing.
+pub fn warn(name: &str, message: &str) {
+    drop(io::stderr().write_all(format!("{name}: warning: {message}\n").as_bytes()));
+}

@@ -15,4 +15,4 @@ pub mod tty;
 
 pub use command_line::{Common, parse};
 pub use exit::Exit;
-pub use fail::{Fail, run};
+pub use fail::{Fail, run, warn};

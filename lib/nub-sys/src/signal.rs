@@ -1,10 +1,12 @@
 //! The signals by which a user ends work: SIGINT, SIGTERM, SIGHUP.
 
 use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// Calls `react` with the number of each such signal, on a thread of its own.
@@ -26,4 +28,24 @@ pub fn kill_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         drop(kill_process_group(pid, Signal::KILL));
     }
+}
+
+/// A descriptor that becomes readable when such a signal has come, for programs that poll.
+///
+/// # Errors
+/// The handlers cannot be installed.
+pub fn wake() -> io::Result<UnixStream> {
+    let (read, write) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+    }
+    Ok(read)
+}
+
+/// Makes a write beyond the limit of file sizes an error (EFBIG) instead of the end of the program.
+///
+/// # Errors
+/// The handler cannot be installed.
+pub fn survive_file_limit() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
