@@ -1,0 +1,281 @@
+//! append: stores messages, summaries, contexts, heads and labels, and answers each message and summary
+//! with its node once that is on the disk. Everything else passes in order.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nub_conf::Paths;
+use nub_proto::{
+    Context, ErrorClass, ErrorRecord, Head, Json, Label, Line, MAX_LINE, Message, MessageRecord, Meta, Node,
+    NodeKind, Reader, Record, Summary, Warning, encode, lossless,
+};
+use nub_sys::{Exit, Fail, clock};
+use serde::de::DeserializeOwned;
+
+use crate::NAME;
+use crate::journal::Journal;
+use crate::place;
+
+/// When this much waits, in bytes, it is stored without waiting for more.
+const BATCH: usize = 1 << 20;
+
+/// What a summary's message begins with, for the model.
+const SUMMARY_INTRO: &str = "Summary of the conversation so far:\n\n";
+
+/// Runs the filter to the end of its input. After a signal a line that the end of input tears is no
+/// error.
+///
+/// # Errors
+/// The input is no stream of records, or something could not be stored.
+pub fn run(
+    target: Target,
+    input: impl Read,
+    output: impl Write,
+    signalled: &AtomicBool,
+) -> Result<Exit, Fail> {
+    let mut reader = Reader::new(input);
+    let mut filter = Filter::new(target, output)?;
+    loop {
+        match reader.next_line() {
+            Ok(Some(line)) => filter.take(&line)?,
+            Ok(None) => break,
+            Err(_) if signalled.load(Ordering::Relaxed) => break,
+            Err(e) => {
+                filter.commit()?;
+                return Err(Fail::usage(e.to_string()));
+            }
+        }
+        if !reader.has_line() || filter.waiting() >= BATCH {
+            filter.commit()?;
+        }
+    }
+    filter.commit()?;
+    Ok(if signalled.load(Ordering::Relaxed) { Exit::Cancelled } else { Exit::Success })
+}
+
+/// Where to append.
+#[derive(Debug)]
+pub struct Target {
+    /// A session file; without one the first message makes one.
+    pub path: Option<PathBuf>,
+    /// Where new sessions and rescued messages go.
+    pub paths: Paths,
+}
+
+struct Filter<W> {
+    target: Target,
+    journal: Option<Journal>,
+    /// The context in force before there is a session.
+    context: Option<(String, Vec<u8>)>,
+    /// Lines for the file.
+    batch: Vec<u8>,
+    /// Whether they are to be stored now: a session record alone waits.
+    due: bool,
+    /// Lines for the output, held back until the batch is stored.
+    held: Vec<u8>,
+    /// Where in `held` the first answer stands that says something is stored.
+    promised: Option<usize>,
+    output: W,
+}
+
+impl<W: Write> Filter<W> {
+    fn new(target: Target, output: W) -> Result<Filter<W>, Fail> {
+        let mut filter = Filter {
+            target,
+            journal: None,
+            context: None,
+            batch: Vec::new(),
+            due: false,
+            held: Vec::new(),
+            promised: None,
+            output,
+        };
+        if let Some(path) = filter.target.path.clone() {
+            filter.begin(Journal::open(&path)?)?;
+        }
+        Ok(filter)
+    }
+
+    fn waiting(&self) -> usize {
+        self.batch.len() + self.held.len()
+    }
+
+    fn take(&mut self, line: &Line) -> Result<(), Fail> {
+        match line.kind() {
+            MessageRecord::<Json>::TYPE => self.message(line),
+            Summary::TYPE => self.summary(read(line)?),
+            Context::TYPE => self.use_context(line),
+            Head::TYPE => self.head(&read(line)?),
+            Label::TYPE => self.label(&read(line)?),
+            _ => {
+                add_line(&mut self.held, line.raw());
+                Ok(())
+            }
+        }
+    }
+
+    fn message(&mut self, line: &Line) -> Result<(), Fail> {
+        let record: MessageRecord<Json> = read(line)?;
+        let message = valid(record.message, line)?;
+        self.node(NodeKind::Message, message, Vec::new(), record.meta.unwrap_or_default())
+    }
+
+    fn summary(&mut self, summary: Summary) -> Result<(), Fail> {
+        let message = Message::user(format!("{SUMMARY_INTRO}{}", summary.text));
+        let message = Json::of(&message).map_err(|e| Fail::failure(e.to_string()))?;
+        self.node(NodeKind::Summary, message, summary.replaces, summary.meta)
+    }
+
+    fn node(
+        &mut self,
+        kind: NodeKind,
+        message: Json,
+        replaces: Vec<String>,
+        mut meta: Meta,
+    ) -> Result<(), Fail> {
+        let journal = self.journal()?;
+        let id = journal.next_id().to_string();
+        let parent = journal.head.clone();
+        meta.created_at.get_or_insert_with(clock::now);
+        meta.context = meta.context.or_else(|| journal.context.clone());
+        let mut line = Vec::new();
+        put(&Node { id: id.clone(), parent, kind, message, replaces, meta }, &mut line)?;
+        if line.len() > MAX_LINE {
+            self.commit()?;
+            return Err(Fail::usage(format!("a message is longer than {} MiB", MAX_LINE >> 20)));
+        }
+        self.journal()?.head = id;
+        self.promised.get_or_insert(self.held.len());
+        self.batch.extend_from_slice(&line);
+        self.held.extend_from_slice(&line);
+        self.due = true;
+        Ok(())
+    }
+
+    /// A context is stored once; one that no message follows is not worth a session.
+    fn use_context(&mut self, line: &Line) -> Result<(), Fail> {
+        let id = read::<Context>(line)?.id;
+        match &mut self.journal {
+            None => self.context = Some((id, line.raw().to_vec())),
+            Some(journal) => {
+                if journal.use_context(id) {
+                    add_line(&mut self.batch, line.raw());
+                    self.due = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, head: &Head) -> Result<(), Fail> {
+        if !head.head.is_empty() && !self.holds(&head.head)? {
+            return self.warn(format!("the head stays: there is no node '{}'", head.head));
+        }
+        self.journal()?.head.clone_from(&head.head);
+        self.due = true;
+        put(head, &mut self.batch)
+    }
+
+    fn label(&mut self, label: &Label) -> Result<(), Fail> {
+        if !self.holds(&label.node)? {
+            return self.warn(format!("no label: there is no node '{}'", label.node));
+        }
+        self.due = true;
+        put(label, &mut self.batch)
+    }
+
+    /// Whether the file has a node. Heads and labels are rare, so they pay for it, not the start.
+    fn holds(&mut self, id: &str) -> Result<bool, Fail> {
+        self.commit()?;
+        self.journal.as_ref().map_or(Ok(false), |journal| journal.holds(id))
+    }
+
+    fn warn(&mut self, message: String) -> Result<(), Fail> {
+        put(&Warning { source: NAME.into(), code: "unknown_node".into(), message }, &mut self.held)
+    }
+
+    /// The open session; the first message makes one.
+    fn journal(&mut self) -> Result<&mut Journal, Fail> {
+        if self.journal.is_none() {
+            let journal = place::create(&self.target.paths)?;
+            self.begin(journal)?;
+        }
+        self.journal.as_mut().ok_or_else(|| Fail::failure("no session"))
+    }
+
+    /// Takes a session into use: an empty file gets its first line before anything else.
+    fn begin(&mut self, mut journal: Journal) -> Result<(), Fail> {
+        if journal.is_fresh() {
+            put(&place::session(&journal.path, &self.target.paths), &mut self.batch)?;
+        }
+        if let Some((id, line)) = self.context.take() {
+            if journal.use_context(id) {
+                add_line(&mut self.batch, &line);
+            }
+        }
+        self.journal = Some(journal);
+        Ok(())
+    }
+
+    /// Stores what waits, then lets the answers go.
+    fn commit(&mut self) -> Result<(), Fail> {
+        if let Some(journal) = self.journal.as_mut().filter(|_| self.due) {
+            if let Err(e) = journal.store(&self.batch) {
+                let fail = journal.lost(&self.target.paths, &self.batch, &e);
+                return self.broken(fail);
+            }
+            self.batch.clear();
+            self.due = false;
+        }
+        self.promised = None;
+        self.release()
+    }
+
+    /// Nothing is promised that is not stored: an `error` stands in the place of the first node.
+    fn broken(&mut self, fail: Fail) -> Result<(), Fail> {
+        self.held.truncate(self.promised.unwrap_or(self.held.len()));
+        let error = ErrorRecord {
+            source: NAME.into(),
+            class: ErrorClass::Internal,
+            message: fail.message().into(),
+            status: None,
+            retryable: false,
+            hint: fail.hint().map(Into::into),
+            retry_after_ms: None,
+            partial: String::new(),
+        };
+        put(&error, &mut self.held)?;
+        self.release()?;
+        Err(fail)
+    }
+
+    fn release(&mut self) -> Result<(), Fail> {
+        let written = self.output.write_all(&self.held).and_then(|()| self.output.flush());
+        self.held.clear();
+        written.map_err(|e| Fail::output(&e))
+    }
+}
+
+fn add_line(into: &mut Vec<u8>, line: &[u8]) {
+    into.extend_from_slice(line);
+    into.push(b'\n');
+}
+
+fn put<T: Record>(record: &T, into: &mut Vec<u8>) -> Result<(), Fail> {
+    encode(record, into).map_err(|e| Fail::failure(format!("cannot encode a record: {e}")))
+}
+
+fn read<T: DeserializeOwned>(line: &Line) -> Result<T, Fail> {
+    line.read().map_err(|e| Fail::usage(e.to_string()))
+}
+
+/// A message that every reader of the session can read: checked, and free of lone surrogates.
+fn valid(message: Json, line: &Line) -> Result<Json, Fail> {
+    let Err(e) = message.read::<Message>() else { return Ok(message) };
+    let mended =
+        Json::parse(&lossless(message.text().as_bytes())).ok().filter(|m| m.read::<Message>().is_ok());
+    mended.ok_or_else(|| {
+        Fail::usage(format!("input line {}: a message that cannot be read: {e}", line.number()))
+    })
+}

@@ -1,0 +1,264 @@
+//! The end of a session file that is written: one process at a time, whole lines only, and nothing is
+//! called stored before it is on the disk.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nub_conf::Paths;
+use nub_sys::Fail;
+use rustix::fs::{FlockOperation, OFlags, fdatasync, flock};
+use ulid::Ulid;
+
+use crate::NAME;
+use crate::index::Index;
+use crate::open::Open;
+use crate::scan::{Backward, Extent};
+use crate::seen::{self, Seen};
+
+/// How long another writer is waited for.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+/// How often the lock is tried meanwhile.
+const LOCK_TRY: Duration = Duration::from_millis(10);
+
+/// A session file under this process's lock.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    /// Its path.
+    pub path: PathBuf,
+    /// Length of what is known to be whole.
+    good: u64,
+    /// The largest node id so far.
+    last: Option<Ulid>,
+    /// The node that the next message follows, empty before the first.
+    pub head: String,
+    /// Contexts that are stored.
+    contexts: HashSet<String>,
+    /// The context in force.
+    pub context: Option<String>,
+}
+
+impl Journal {
+    /// Takes the lock of an existing or new file, cuts off a torn end and learns where to go on.
+    ///
+    /// # Errors
+    /// Another process holds it, it cannot be written, or holds a record of a later version.
+    pub fn open(path: &Path) -> Result<Journal, Fail> {
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+            .open(path)
+            .map_err(|e| cannot_write(path, &e))?;
+        lock(&file, path)?;
+        let open = Open::read(path)?;
+        let mut journal = Journal {
+            good: open.extent.good,
+            path: path.to_owned(),
+            last: None,
+            head: String::new(),
+            contexts: HashSet::new(),
+            context: None,
+            file,
+        };
+        journal.learn(&open)?;
+        journal.mend(open.extent)?;
+        if journal.is_fresh() {
+            // the name of a new file must be as durable as what will be in it
+            sync_folder(path).map_err(|e| cannot_write(path, &e))?;
+        }
+        Ok(journal)
+    }
+
+    /// Whether nothing was written yet.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.good == 0
+    }
+
+    /// Puts a context in force. False when it is stored already.
+    pub fn use_context(&mut self, id: String) -> bool {
+        self.context = Some(id.clone());
+        self.contexts.insert(id)
+    }
+
+    /// Whether a node is stored.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn holds(&self, id: &str) -> Result<bool, Fail> {
+        let open = Open::read(&self.path)?;
+        let mut lines = Backward::new(&open.file, open.extent);
+        while let Some(raw) = lines.next().map_err(|e| open.failed(&e))? {
+            let seen = seen::look(&open.file, &raw).map_err(|e| open.failed(&e))?;
+            if matches!(seen, Seen::Node(seed) if seed.id == id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What to say about lines that could not be stored; they are kept in the state folder.
+    pub fn lost(&self, paths: &Paths, lines: &[u8], e: &io::Error) -> Fail {
+        let fail = cannot_write(&self.path, e);
+        match rescue(&paths.state, &self.path, lines) {
+            Ok(kept) => fail.advice(format!("what was not stored is kept in '{}'", kept.display())),
+            Err(e) => fail.advice(format!("what was said last is lost: no rescue file either: {e}")),
+        }
+    }
+
+    /// An id above every id in the file.
+    pub fn next_id(&mut self) -> Ulid {
+        let now = Ulid::generate();
+        let id = match self.last {
+            // a file with the largest id of all leaves no room above it
+            Some(last) if last >= now => last.increment().unwrap_or(now),
+            _ => now,
+        };
+        self.last = Some(id);
+        id
+    }
+
+    /// Writes whole lines. When this returns they are on the disk.
+    ///
+    /// # Errors
+    /// They could not be stored; the file ends where it did before.
+    pub fn store(&mut self, lines: &[u8]) -> io::Result<()> {
+        let written = self.write(lines).and_then(|()| Ok(fdatasync(&self.file)?));
+        match written {
+            Ok(()) => {
+                self.good += lines.len() as u64;
+                Ok(())
+            }
+            Err(e) => {
+                // what is left of it would be a torn line, which the next writer cuts as well
+                drop(self.file.set_len(self.good));
+                Err(e)
+            }
+        }
+    }
+
+    /// One write; only a full disk makes it more, and then the second one says why.
+    fn write(&mut self, mut lines: &[u8]) -> io::Result<()> {
+        while !lines.is_empty() {
+            match self.file.write(lines) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => lines = &lines[count..],
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Head, largest id and contexts.
+    fn learn(&mut self, open: &Open) -> Result<(), Fail> {
+        let mut lines = Backward::new(&open.file, open.extent);
+        let mut head: Option<String> = None;
+        let mut there = false;
+        while let Some(raw) = lines.next().map_err(|e| open.failed(&e))? {
+            match seen::look(&open.file, &raw).map_err(|e| open.failed(&e))? {
+                Seen::Newer(version) => return Err(seen::newer(&open.path, version)),
+                Seen::Node(seed) => {
+                    let head = head.get_or_insert_with(|| seed.id.to_string());
+                    there |= *head == seed.id;
+                    self.last = self.last.max(Ulid::from_string(&seed.id).ok());
+                }
+                Seen::Head(to) => {
+                    there |= head.get_or_insert(to).is_empty();
+                }
+                Seen::Context(id) => {
+                    let id = id.into_owned();
+                    self.context.get_or_insert_with(|| id.clone());
+                    self.contexts.insert(id);
+                }
+                Seen::Session | Seen::Label(_) | Seen::Other | Seen::Damaged(_) => {}
+            }
+        }
+        self.head = head.unwrap_or_default();
+        if !there {
+            // a head that names no node does not count: only the whole tree tells what came before it
+            let index = Index::load(open)?;
+            self.head = index.head.map(|at| index.nodes[at].id.clone()).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Cuts off a torn line; gives a complete one its line end.
+    fn mend(&mut self, extent: Extent) -> Result<(), Fail> {
+        if extent.torn > 0 {
+            self.file.set_len(extent.good).map_err(|e| cannot_write(&self.path, &e))?;
+            let path = self.path.display();
+            nub_sys::warn(NAME, &format!("cut a torn line of {} bytes off '{path}'", extent.torn));
+        }
+        if extent.open {
+            self.store(b"\n").map_err(|e| cannot_write(&self.path, &e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the names in a folder durable.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), Fail> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        match flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break,
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LOCK_TRY),
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(held(file, path)),
+            Err(e) => return Err(cannot_write(path, &e.into())),
+        }
+    }
+    let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    match (file.metadata(), path.metadata()) {
+        (Ok(ours), Ok(there)) if same(&ours, &there) => Ok(()),
+        _ => Err(Fail::failure(format!("'{}' was replaced while it was opened", path.display()))),
+    }
+}
+
+fn held(file: &File, path: &Path) -> Fail {
+    let by = file
+        .metadata()
+        .ok()
+        .and_then(|meta| holder(meta.ino()))
+        .map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+    Fail::failure(format!("'{}' is in use by {by}", path.display()))
+        .advice("end that session first, or start a new one (nub-session new, or fork)")
+}
+
+/// Who holds the lock, as /proc/locks says: `1: FLOCK  ADVISORY  WRITE 4242 fd:00:1234 0 EOF`.
+fn holder(inode: u64) -> Option<String> {
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let ours = format!(":{inode}");
+    locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).find_map(|fields| {
+        let held = fields.get(1) == Some(&"FLOCK") && fields.get(5).is_some_and(|f| f.ends_with(&ours));
+        held.then(|| fields[4].to_owned()).filter(|pid| pid != "0" && !pid.starts_with('-'))
+    })
+}
+
+pub(crate) fn cannot_write(path: &Path, e: &io::Error) -> Fail {
+    Fail::failure(format!("cannot write '{}': {e}", path.display()))
+}
+
+/// Keeps what could not be stored, and says where.
+fn rescue(state: &Path, session: &Path, lines: &[u8]) -> io::Result<PathBuf> {
+    let folder = state.join("rescue");
+    let name = session.file_stem().unwrap_or_default().to_string_lossy();
+    let path = folder.join(format!("{name}-{}.jsonl", Ulid::generate()));
+    std::os::unix::fs::DirBuilderExt::mode(fs::DirBuilder::new().recursive(true), 0o700).create(&folder)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    file.write_all(lines)?;
+    file.sync_all()?;
+    Ok(path)
+}

@@ -1,0 +1,39 @@
+//! Where new sessions go.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use nub_conf::Paths;
+use nub_proto::Session;
+use nub_sys::{Fail, clock};
+use ulid::Ulid;
+
+use crate::folders;
+use crate::journal::{Journal, cannot_write};
+
+/// Makes the file of a new session, locked and still empty.
+///
+/// # Errors
+/// The folder or the file cannot be made.
+pub fn create(paths: &Paths) -> Result<Journal, Fail> {
+    let sessions = paths.sessions();
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&sessions);
+    made.map_err(|e| cannot_write(&sessions, &e))?;
+    let journal = Journal::open(&sessions.join(format!("{}.jsonl", Ulid::generate())))?;
+    folders::remember(&paths.state, &sessions);
+    Ok(journal)
+}
+
+/// The first line of a session file. The id is the file's name where that is one.
+pub fn session(file: &Path, paths: &Paths) -> Session {
+    let name = file.file_stem().and_then(|stem| stem.to_str());
+    let id = name.and_then(|name| Ulid::from_string(name).ok()).unwrap_or_else(Ulid::generate);
+    Session {
+        id: id.to_string(),
+        created_at: clock::now(),
+        cwd: paths.cwd.to_string_lossy().into_owned(),
+        title: None,
+        parent: None,
+    }
+}
