@@ -92,7 +92,8 @@ impl Jail {
     /// Opens the root, given absolute and without links.
     pub(crate) fn open(root: &Path) -> Result<Jail, Errno> {
         let names = root.iter().skip(1).map(OsStr::to_owned).collect();
-        let root = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let root =
+            rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Jail { root, names })
     }
 
@@ -166,7 +167,7 @@ impl Walk<'_> {
     fn push(&mut self, path: &Path) -> Result<(), Stray> {
         if path.is_absolute() {
             self.above = self.jail.names.len();
-            self.to_root()?;
+            self.restart()?;
         }
         let names = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_owned()),
@@ -179,7 +180,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn to_root(&mut self) -> Result<(), Stray> {
+    fn restart(&mut self) -> Result<(), Stray> {
         self.rel.clear();
         self.folder = self.jail.beneath(Path::new(""), HOLD).map_err(Stray::System)?;
         Ok(())

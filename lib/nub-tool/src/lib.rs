@@ -4,12 +4,24 @@
 mod arguments;
 mod cancel;
 mod definition;
+mod diff;
 mod edit;
+#[cfg(test)]
+mod file_tests;
+mod fit;
+mod git_folders;
 mod glob;
 mod grep;
+mod jail;
+mod magic;
+mod names;
+mod nearest;
 mod outcome;
 mod place;
 mod read;
+mod replace;
+mod stamps;
+mod text;
 mod write;
 
 /// Entry point.

@@ -1,6 +1,6 @@
 //! What a call came to: blocks for the model, a picture of it for people.
 
-use nub_proto::{Block, Ui};
+use nub_proto::{Block, Kind, Ui};
 
 /// The end of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,17 @@ impl Outcome {
     /// A call that failed.
     pub(crate) fn error(text: impl Into<String>) -> Outcome {
         Outcome { is_error: true, ..Outcome::text(text) }
+    }
+
+    /// Its text blocks, one after the other.
+    pub(crate) fn for_model(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match &block.kind {
+            Kind::Text { text } => Some(text.as_str()),
+            Kind::Image { .. } | Kind::Thinking { .. } | Kind::ToolUse { .. } | Kind::ToolResult { .. } => {
+                None
+            }
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     /// With something for people.

@@ -1,7 +1,7 @@
 //! Where the file tools work: the repo root as a directory handle, what is denied in it, and what the
 //! model has seen of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +33,7 @@ pub(crate) struct Place {
     /// Nobody chose this root: nothing is written in it and all of it is never walked.
     implicit: Option<String>,
     locks: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
+    swept: Mutex<HashSet<PathBuf>>,
 }
 
 impl Place {
@@ -59,6 +60,7 @@ impl Place {
             root,
             below,
             locks: Mutex::default(),
+            swept: Mutex::default(),
         })
     }
 
@@ -67,7 +69,7 @@ impl Place {
     /// # Errors
     /// Why not, to stand behind `cannot VERB 'PATH': `.
     pub(crate) fn find(&self, given: &str) -> Result<Spot, String> {
-        let path = self.from_root(given)?;
+        let path = self.placed(given)?;
         let spot = self.jail.follow(&path).map_err(|stray| self.why(given, &stray))?;
         if self.rules.denied(&spot.rel) || self.rules.denied(&lexical(&path)) {
             return Err("deny_paths forbids it".into());
@@ -87,7 +89,7 @@ impl Place {
         if let Some(why) = &self.implicit {
             return Err(why.clone());
         }
-        let lexical = lexical(&self.from_root(given)?);
+        let lexical = lexical(&self.placed(given)?);
         match self.rules.protected(&spot.rel).or_else(|| self.rules.protected(&lexical)) {
             Some(Protected::Git) => return Err("it belongs to git".into()),
             Some(Protected::Nub) => return Err("it belongs to nub".into()),
@@ -151,8 +153,17 @@ impl Place {
         Arc::clone(locks.entry(rel.to_path_buf()).or_default())
     }
 
+    /// Removes what killed writers left in the folder of a file, once in the life of this process.
+    pub(crate) fn sweep_once(&self, spot: &Spot) {
+        let Found::Entry(folder, _) = &spot.found else { return };
+        let of = spot.rel.parent().unwrap_or(Path::new("")).to_path_buf();
+        if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(of) {
+            crate::replace::sweep(folder);
+        }
+    }
+
     /// A path from the root (or absolute, when it is not known to be below it), with `..` and links.
-    fn from_root(&self, given: &str) -> Result<PathBuf, String> {
+    fn placed(&self, given: &str) -> Result<PathBuf, String> {
         if given.is_empty() {
             return Err("'path' is empty".into());
         }
@@ -214,7 +225,7 @@ fn regular(stat: &Stat) -> Result<(), String> {
 #[cfg(target_os = "linux")]
 fn on_disk(file: impl rustix::fd::AsFd) -> Result<(), String> {
     /// proc, sysfs, debugfs, tracefs, securityfs, selinuxfs, cgroup, cgroup2, bpf.
-    const KERNEL: &[i64] = &[
+    const KERNEL: &[u64] = &[
         0x9fa0,
         0x6265_6572,
         0x6462_6720,
@@ -226,7 +237,7 @@ fn on_disk(file: impl rustix::fd::AsFd) -> Result<(), String> {
         0xcafe_4a11,
     ];
     let kind = rustix::fs::fstatfs(file).map_err(reason)?.f_type;
-    if KERNEL.contains(&i64::from(kind)) {
+    if KERNEL.contains(&(kind as u64)) {
         return Err("it is a kernel file, not a file on disk".into());
     }
     Ok(())

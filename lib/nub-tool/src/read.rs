@@ -62,7 +62,8 @@ pub(crate) fn run(place: &Place, args: ReadArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn read(place: &Place, args: &ReadArgs, cancel: &Cancel) -> Result<Outcome, String> {
-    let window = Window { first: args.offset.unwrap_or(1).max(1), limit: args.limit.unwrap_or(DEFAULT_LINES) };
+    let window =
+        Window { first: args.offset.unwrap_or(1).max(1), limit: args.limit.unwrap_or(DEFAULT_LINES) };
     if window.limit == 0 {
         return Err("'limit' is 0; ask for at least one line".into());
     }
@@ -226,7 +227,8 @@ fn finish(mut page: Page, spot: &Spot, first: u64, last: u64, more: Option<u64>)
         Some(0) => {}
         Some(more) => {
             let total = last + more;
-            page.text.push_str(&format!("\n[lines {first}-{last} of {total}; go on with offset={}]", last + 1));
+            page.text
+                .push_str(&format!("\n[lines {first}-{last} of {total}; go on with offset={}]", last + 1));
         }
         None => page.text.push_str(&format!("\n[more lines follow; go on with offset={}]", last + 1)),
     }

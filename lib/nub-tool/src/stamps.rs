@@ -18,7 +18,8 @@ pub(crate) struct Stamps(Mutex<HashMap<PathBuf, Stamp>>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     size: u64,
-    modified: (i64, u64),
+    /// In nanoseconds.
+    modified: i128,
     /// Of its bytes; none when the file was too large to be read for that.
     hash: Option<u64>,
 }
@@ -31,7 +32,8 @@ impl Stamp {
             bytes.hash(&mut hasher);
             hasher.finish()
         });
-        Stamp { size: stat.st_size as u64, modified: (stat.st_mtime, stat.st_mtime_nsec as u64), hash }
+        let modified = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+        Stamp { size: stat.st_size as u64, modified, hash }
     }
 
     /// The same bytes make the same file; a mere touch is no change.
@@ -57,10 +59,5 @@ impl Stamps {
     pub(crate) fn stale(&self, rel: &Path, now: &Stamp) -> bool {
         let stamps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stamps.get(rel).is_some_and(|seen| !seen.same(now))
-    }
-
-    /// Whether the model has seen the file.
-    pub(crate) fn known(&self, rel: &Path) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(rel)
     }
 }

@@ -17,11 +17,7 @@ pub(crate) struct Line {
 ///
 /// # Errors
 /// As the reader; `Interrupted` when the call is cancelled.
-pub(crate) fn next_line(
-    reader: &mut impl BufRead,
-    keep: usize,
-    cancel: &Cancel,
-) -> io::Result<Option<Line>> {
+pub(crate) fn next_line(reader: &mut impl BufRead, keep: usize, cancel: &Cancel) -> io::Result<Option<Line>> {
     let mut line = Line::default();
     let mut started = false;
     loop {

@@ -1,11 +1,28 @@
-//! The tool `write`.
+//! The tool `write`: all of a file, in one step that others see whole or not at all.
 
+use std::fs::File;
+use std::io::Read;
+use std::sync::PoisonError;
+
+use rustix::fs::Stat;
 use serde::Deserialize;
 
 use crate::cancel::Cancel;
 use crate::definition::Definition;
+use crate::diff::Change;
+use crate::fit::fit;
+use crate::jail::{Found, Spot, look, reason};
 use crate::outcome::Outcome;
-use crate::place::Place;
+use crate::place::{Place, cannot};
+use crate::read::{self, ReadArgs, system};
+use crate::replace::{Old, replace};
+use crate::stamps::Stamp;
+
+/// Files up to this size are read before they are replaced, in bytes.
+pub(crate) const MAX_OLD: u64 = 64 * 1024 * 1024;
+
+/// Files up to this size are shown when they changed behind the model's back, in bytes.
+const MAX_FRESH: u64 = 16 * 1024;
 
 pub(crate) const DEF: Definition = Definition {
     name: "write",
@@ -21,6 +38,89 @@ pub(crate) struct WriteArgs {
 }
 
 /// Runs the tool.
-pub(crate) fn run(_place: &Place, _args: WriteArgs, _cancel: &Cancel) -> Outcome {
-    Outcome::error("this commit lays the interface only")
+pub(crate) fn run(place: &Place, args: WriteArgs, cancel: &Cancel) -> Outcome {
+    write(place, &args, cancel).map_err(|why| cannot("write", &args.path, why)).into()
+}
+
+fn write(place: &Place, args: &WriteArgs, cancel: &Cancel) -> Result<Outcome, String> {
+    let lock = place.lock(&place.find_to_write(&args.path)?.rel);
+    let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    // another call may have made or changed the file while this one waited
+    let spot = place.find_to_write(&args.path)?;
+    if matches!(spot.found, Found::Missing(..)) {
+        return save(place, &spot, None, args.content.as_bytes(), cancel);
+    }
+    let before = Before::open(place, &spot)?;
+    before.check(place, &spot, &args.path, cancel)?;
+    let new = before.bytes.as_ref().map(|old| fit(old, &args.content));
+    let new = new.as_deref().unwrap_or(args.content.as_bytes());
+    save(place, &spot, Some(&before), new, cancel)
+}
+
+/// A file before it is changed.
+pub(crate) struct Before {
+    file: File,
+    stat: Stat,
+    /// None when it is larger than [`MAX_OLD`].
+    pub bytes: Option<Vec<u8>>,
+}
+
+impl Before {
+    /// Opens and reads it.
+    pub(crate) fn open(place: &Place, spot: &Spot) -> Result<Before, String> {
+        let (file, stat) = place.open_file(spot)?;
+        let size = stat.st_size as u64;
+        if size > MAX_OLD {
+            return Ok(Before { file, stat, bytes: None });
+        }
+        let mut bytes = Vec::with_capacity(size as usize);
+        (&file).take(MAX_OLD).read_to_end(&mut bytes).map_err(|e| system(&e))?;
+        Ok(Before { file, stat, bytes: Some(bytes) })
+    }
+
+    /// Refuses a file that is not what the model last saw; a small one is shown to it.
+    pub(crate) fn check(
+        &self,
+        place: &Place,
+        spot: &Spot,
+        given: &str,
+        cancel: &Cancel,
+    ) -> Result<(), String> {
+        if !place.stamps.stale(&spot.rel, &Stamp::of(&self.stat, self.bytes.as_deref())) {
+            return Ok(());
+        }
+        let why = "it changed on disk since you last read it; nothing was written";
+        if self.stat.st_size as u64 > MAX_FRESH {
+            return Err(format!("{why}; read it again"));
+        }
+        let fresh = read::run(place, ReadArgs { path: given.into(), ..ReadArgs::default() }, cancel);
+        Err(format!("{why}. It is now:\n{}", fresh.for_model()))
+    }
+}
+
+/// Writes, remembers and reports.
+pub(crate) fn save(
+    place: &Place,
+    spot: &Spot,
+    before: Option<&Before>,
+    new: &[u8],
+    cancel: &Cancel,
+) -> Result<Outcome, String> {
+    let name = place.show(&spot.rel);
+    let old = before.map(|before| before.bytes.as_deref().unwrap_or_default());
+    if before.is_some_and(|before| before.bytes.as_deref() == Some(new)) {
+        return Ok(Outcome::text(format!("'{name}' has this content already; nothing was written")));
+    }
+    place.sweep_once(spot);
+    let notes = replace(spot, new, before.map(|b| Old { file: &b.file, stat: &b.stat }).as_ref(), cancel)?;
+    if let Ok(Found::Entry(folder, entry)) = place.jail.follow(&spot.rel).map(|spot| spot.found) {
+        place.stamps.put(&spot.rel, Stamp::of(&look(&folder, &entry).map_err(reason)?, Some(new)));
+    }
+    let diff = Change { rel: &spot.rel, old, new }.diff();
+    let done = match before {
+        Some(_) => format!("wrote '{name}' (+{} -{} lines)", diff.added, diff.removed),
+        None => format!("created '{name}' ({} lines)", diff.added),
+    };
+    let text = notes.iter().fold(done, |text, note| text + "; " + note);
+    Ok(Outcome::text(text).with_ui(diff.ui))
 }

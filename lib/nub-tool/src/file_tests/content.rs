@@ -1,0 +1,3 @@
+//! Reading, writing and editing.
+
+use super::*;
