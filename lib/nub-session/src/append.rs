@@ -59,12 +59,18 @@ pub fn run(
 pub struct Target {
     /// A session file; without one the first message makes one.
     pub path: Option<PathBuf>,
+    /// Say first, in a `session` record, which session it is.
+    pub announce: bool,
     /// Where new sessions and rescued messages go.
     pub paths: Paths,
 }
 
 struct Filter<W> {
-    target: Target,
+    paths: Paths,
+    /// The session file, perhaps yet to be made.
+    path: PathBuf,
+    /// Its first line.
+    session: Vec<u8>,
     journal: Option<Journal>,
     /// The context in force before there is a session.
     context: Option<(String, Vec<u8>)>,
@@ -81,8 +87,21 @@ struct Filter<W> {
 
 impl<W: Write> Filter<W> {
     fn new(target: Target, output: W) -> Result<Filter<W>, Fail> {
+        let journal = target.path.as_deref().map(Journal::open).transpose()?;
+        let path = target.path.unwrap_or_else(|| place::plan(&target.paths));
+        let line = match journal.as_ref().map(Journal::session).transpose()?.flatten() {
+            Some(line) => line,
+            None => {
+                let mut line = Vec::new();
+                put(&place::session(&path, &target.paths), &mut line)?;
+                line.pop();
+                line
+            }
+        };
         let mut filter = Filter {
-            target,
+            paths: target.paths,
+            path,
+            session: line,
             journal: None,
             context: None,
             batch: Vec::new(),
@@ -91,8 +110,12 @@ impl<W: Write> Filter<W> {
             promised: None,
             output,
         };
-        if let Some(path) = filter.target.path.clone() {
-            filter.begin(Journal::open(&path)?)?;
+        if target.announce {
+            add_line(&mut filter.held, &filter.session);
+            filter.release()?;
+        }
+        if let Some(journal) = journal {
+            filter.begin(journal);
         }
         Ok(filter)
     }
@@ -198,31 +221,30 @@ impl<W: Write> Filter<W> {
     /// The open session; the first message makes one.
     fn journal(&mut self) -> Result<&mut Journal, Fail> {
         if self.journal.is_none() {
-            let journal = place::create(&self.target.paths)?;
-            self.begin(journal)?;
+            let journal = place::create(&self.paths, &self.path)?;
+            self.begin(journal);
         }
         self.journal.as_mut().ok_or_else(|| Fail::failure("no session"))
     }
 
     /// Takes a session into use: an empty file gets its first line before anything else.
-    fn begin(&mut self, mut journal: Journal) -> Result<(), Fail> {
+    fn begin(&mut self, mut journal: Journal) {
         if journal.is_fresh() {
-            put(&place::session(&journal.path, &self.target.paths), &mut self.batch)?;
+            add_line(&mut self.batch, &self.session);
         }
-        if let Some((id, line)) = self.context.take() {
-            if journal.use_context(id) {
-                add_line(&mut self.batch, &line);
-            }
+        if let Some((id, line)) = self.context.take()
+            && journal.use_context(id)
+        {
+            add_line(&mut self.batch, &line);
         }
         self.journal = Some(journal);
-        Ok(())
     }
 
     /// Stores what waits, then lets the answers go.
     fn commit(&mut self) -> Result<(), Fail> {
         if let Some(journal) = self.journal.as_mut().filter(|_| self.due) {
             if let Err(e) = journal.store(&self.batch) {
-                let fail = journal.lost(&self.target.paths, &self.batch, &e);
+                let fail = journal.lost(&self.paths, &self.batch, &e);
                 return self.broken(fail);
             }
             self.batch.clear();

@@ -70,6 +70,9 @@ pub enum Command {
         /// Make a session instead of going on with the latest
         #[arg(long, conflicts_with = "session")]
         new: bool,
+        /// First print a `session` record that says which session it is
+        #[arg(long)]
+        announce: bool,
     },
     /// Draw the tree
     Tree,

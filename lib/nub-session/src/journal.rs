@@ -15,9 +15,9 @@ use rustix::fs::{FlockOperation, OFlags, fdatasync, flock};
 use ulid::Ulid;
 
 use crate::NAME;
-use crate::index::Index;
-use crate::open::Open;
-use crate::scan::{Backward, Extent};
+use crate::index::{Index, Span};
+use crate::open::{Open, cannot_read};
+use crate::scan::{self, Backward, Extent};
 use crate::seen::{self, Seen};
 
 /// How long another writer is waited for.
@@ -31,6 +31,8 @@ pub struct Journal {
     file: File,
     /// Its path.
     pub path: PathBuf,
+    /// Where its session record lies.
+    session: Option<Span>,
     /// Length of what is known to be whole.
     good: u64,
     /// The largest node id so far.
@@ -62,6 +64,7 @@ impl Journal {
         let mut journal = Journal {
             good: open.extent.good,
             path: path.to_owned(),
+            session: None,
             last: None,
             head: String::new(),
             contexts: HashSet::new(),
@@ -81,6 +84,15 @@ impl Journal {
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.good == 0
+    }
+
+    /// The line of its session record.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn session(&self) -> Result<Option<Vec<u8>>, Fail> {
+        let line = self.session.map(|span| scan::read(&self.file, span.offset, span.len)).transpose();
+        line.map_err(|e| cannot_read(&self.path, &e))
     }
 
     /// Puts a context in force. False when it is stored already.
@@ -179,7 +191,8 @@ impl Journal {
                     self.context.get_or_insert_with(|| id.clone());
                     self.contexts.insert(id);
                 }
-                Seen::Session | Seen::Label(_) | Seen::Other | Seen::Damaged(_) => {}
+                Seen::Session => self.session = Some((&raw).into()),
+                Seen::Label(_) | Seen::Other | Seen::Damaged(_) => {}
             }
         }
         self.head = head.unwrap_or_default();

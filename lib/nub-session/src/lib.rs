@@ -69,7 +69,11 @@ fn run(job: &Job, input: impl Read + AsFd, output: &mut impl Write) -> Result<Ex
             }
         }
         Command::Path { node } => print_path(job, node.as_deref(), output)?,
-        Command::Append { user, new } => return append(job, user.as_deref(), *new, input, output),
+        Command::Append { user, new, announce } => {
+            let path = if *new { None } else { choose::find(&job.paths, &job.choice)? };
+            let target = append::Target { path, announce: *announce, paths: job.paths.clone() };
+            return append(target, user.as_deref(), input, output);
+        }
         Command::Tree => {
             let (open, index) = job.load()?;
             match job.style {
@@ -90,7 +94,7 @@ fn run(job: &Job, input: impl Read + AsFd, output: &mut impl Write) -> Result<Ex
 }
 
 fn new(job: &Job, title: Option<String>, output: &mut impl Write) -> Result<(), Fail> {
-    let mut journal = place::create(&job.paths)?;
+    let mut journal = place::create(&job.paths, &place::plan(&job.paths))?;
     let session = Session { title, ..place::session(&journal.path, &job.paths) };
     let mut line = Vec::new();
     encode(&session, &mut line).map_err(|e| Fail::output(&e))?;
@@ -124,17 +128,14 @@ fn mark(job: &Job, node: &str, change: Change, output: &mut impl Write) -> Resul
 }
 
 fn append(
-    job: &Job,
+    target: append::Target,
     user: Option<&str>,
-    new: bool,
     input: impl Read + AsFd,
     output: &mut impl Write,
 ) -> Result<Exit, Fail> {
     // handlers first: a signal while the lock is waited for must not lose what was said either
     let wake = signal::wake().map_err(|e| Fail::failure(format!("cannot watch signals: {e}")))?;
     signal::survive_file_limit().map_err(|e| Fail::failure(format!("cannot watch signals: {e}")))?;
-    let path = if new { None } else { choose::find(&job.paths, &job.choice)? };
-    let target = append::Target { path, paths: job.paths.clone() };
     let Some(text) = user else {
         let input = wait::Patient::new(input, wake);
         let signalled = input.signalled();

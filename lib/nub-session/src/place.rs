@@ -2,25 +2,34 @@
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nub_conf::Paths;
 use nub_proto::Session;
+use nub_sys::log::{self, Level};
 use nub_sys::{Fail, clock};
 use ulid::Ulid;
 
 use crate::folders;
 use crate::journal::{Journal, cannot_write};
 
-/// Makes the file of a new session, locked and still empty.
+/// The path of a session yet to be made.
+pub fn plan(paths: &Paths) -> PathBuf {
+    paths.sessions().join(format!("{}.jsonl", Ulid::generate()))
+}
+
+/// Makes the file of a planned session, locked and still empty.
 ///
 /// # Errors
 /// The folder or the file cannot be made.
-pub fn create(paths: &Paths) -> Result<Journal, Fail> {
+pub fn create(paths: &Paths, path: &Path) -> Result<Journal, Fail> {
+    for notice in nub_conf::ensure_dot_nub(paths).map_err(|e| Fail::failure(e.to_string()))? {
+        log::write(Level::Warn, &notice.message);
+    }
     let sessions = paths.sessions();
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&sessions);
     made.map_err(|e| cannot_write(&sessions, &e))?;
-    let journal = Journal::open(&sessions.join(format!("{}.jsonl", Ulid::generate())))?;
+    let journal = Journal::open(path)?;
     folders::remember(&paths.state, &sessions);
     Ok(journal)
 }

@@ -2,26 +2,18 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use nub_conf::GitDir;
 
 /// Ids of the files in a session folder that are in the index of its repository.
 pub fn names(sessions: &Path) -> HashSet<String> {
     let Some(root) = sessions.parent().and_then(Path::parent) else { return HashSet::new() };
-    match index_of(root).and_then(|path| fs::read(path).ok()) {
+    match GitDir::of(root).and_then(|git| fs::read(git.own.join("index")).ok()) {
         Some(index) if may_hold(&index) => ask_git(root).unwrap_or_default(),
         _ => HashSet::new(),
     }
-}
-
-/// The index file; in a worktree or submodule `.git` is a file that says where.
-fn index_of(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
-    if git.is_dir() {
-        return Some(git.join("index"));
-    }
-    let text = fs::read_to_string(&git).ok()?;
-    Some(root.join(text.strip_prefix("gitdir:")?.trim()).join("index"))
 }
 
 /// Asking git costs milliseconds, so it is asked only when the index names the folder, or is of a kind

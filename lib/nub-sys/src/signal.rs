@@ -26,7 +26,7 @@ pub fn watch(mut react: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
 /// Kills every process of a group at once. One that is gone is no error.
 pub fn kill_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
-        drop(kill_process_group(pid, Signal::KILL));
+        let _ = kill_process_group(pid, Signal::KILL);
     }
 }
 
