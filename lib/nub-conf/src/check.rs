@@ -137,3 +137,12 @@ pub(crate) fn patterns(all: &Vec<String>) -> Option<String> {
 pub(crate) fn paths(all: &Vec<String>) -> Option<String> {
     unless(!all.iter().any(|path| path.is_empty() || path.contains('\0')), "has an empty path")
 }
+
+impl crate::Permissions {
+    /// Whether `deny_paths` names this path, given from the root and without links.
+    #[must_use]
+    pub fn denies(&self, path: &std::path::Path) -> bool {
+        let globs = self.deny_paths.iter().filter_map(|glob| globset::Glob::new(glob).ok());
+        globs.into_iter().any(|glob| glob.compile_matcher().is_match(path))
+    }
+}
