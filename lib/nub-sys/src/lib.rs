@@ -7,6 +7,7 @@ mod command_line;
 mod exit;
 mod fail;
 pub mod log;
+pub mod process;
 pub mod sibling;
 pub mod signal;
 #[cfg(test)]

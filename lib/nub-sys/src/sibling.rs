@@ -18,9 +18,25 @@ pub fn folders() -> Vec<PathBuf> {
     if let Some(own) = env::current_exe().ok().as_deref().and_then(Path::parent) {
         folders.push(own.to_owned());
     }
-    folders.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
+    folders.extend(path());
     folders.retain(|folder| folder.is_absolute());
     folders
+}
+
+/// The full path of a program that is none of the house's, from PATH alone.
+#[must_use]
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    path()
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|path| is_executable(path))
+}
+
+fn path() -> impl Iterator<Item = PathBuf> {
+    env::var_os("PATH")
+        .map(|path| env::split_paths(&path).collect::<Vec<_>>())
+        .unwrap_or_default()
+        .into_iter()
 }
 
 fn is_executable(path: &Path) -> bool {

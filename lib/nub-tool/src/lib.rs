@@ -1,30 +1,185 @@
-//! Placeholder until the first commit of this program.
-#![allow(dead_code)]
+//! nub-tool: runs the tools a model calls. See man/nub-tool.1.
+//!
+//! The story: everything that happens (lines of input, signals, ends of calls) arrives in one channel
+//! ([`event`]); [`run`] passes lines on and hands calls to the [`desk`], which runs each on a thread of
+//! its own through the table in [`tools`].
 
+mod args;
 mod arguments;
+mod bash;
+mod call;
 mod cancel;
+mod command;
+mod cut;
+mod decode;
 mod definition;
+mod desk;
 mod diff;
 mod edit;
+mod environment;
+mod event;
 #[cfg(test)]
 mod file_tests;
 mod fit;
 mod git_folders;
 mod glob;
 mod grep;
+mod hand;
 mod jail;
+mod list;
 mod magic;
 mod names;
 mod nearest;
 mod outcome;
+mod pace;
+mod permissions;
 mod place;
 mod read;
 mod replace;
+mod run;
+mod spill;
 mod stamps;
 mod text;
+mod title;
+mod todo;
+mod tools;
 mod write;
 
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{Sender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use nub_conf::Loaded;
+use nub_proto::Writer;
+use nub_sys::log::{self, Level};
+use nub_sys::process::{self, Reaper};
+use nub_sys::{Exit, Fail, signal};
+
+use crate::args::{Args, Format, Verb};
+use crate::bash::Shell;
+use crate::call::One;
+use crate::desk::{Asking, AtEnd};
+use crate::event::Event;
+use crate::run::Job;
+use crate::tools::Bench;
+
+const NAME: &str = "nub-tool";
+/// Between SIGTERM and SIGKILL for what still runs when the program ends.
+const GRACE: Duration = Duration::from_millis(50);
+/// A signal that is not heard after this time never will be.
+const DEAF: Duration = Duration::from_millis(90);
+/// No call takes longer, whatever the configuration says.
+const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+
 /// Entry point.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(2)
+pub fn main() -> ExitCode {
+    let args = match nub_sys::parse::<Args>(NAME) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    nub_sys::run(NAME, || start(&args))
+}
+
+fn start(args: &Args) -> Result<Exit, Fail> {
+    if let Verb::List { format } = args.verb {
+        return list(format);
+    }
+    let is_coprocess = std::env::var_os("NUB_COPROCESS").is_some();
+    let loaded = nub_conf::load(&args.inputs()).map_err(|e| Fail::usage(e.to_string()))?;
+    log::start(NAME, loaded.paths.log(), level());
+    if !is_coprocess && !args.common.quiet {
+        warn(&loaded);
+    }
+    let reaper = Reaper::default();
+    let bench = Arc::new(bench(&loaded, reaper.clone())?);
+    let events = run::events();
+    watch(events.0.clone(), reaper.clone())?;
+    let mut job = Job {
+        bench,
+        config: loaded.config,
+        announce: Vec::new(),
+        asking: Asking::Impossible,
+        at_end: AtEnd::Finish,
+        events,
+    };
+    let done = match &args.verb {
+        Verb::List { format } => list(*format),
+        Verb::Call { name, json, format } => {
+            let one = One::read(name, json, io::stdin())?;
+            call::run(job, one, format.is_text(), io::stdout())
+        }
+        Verb::Run { announce, no_ask } => {
+            if *announce {
+                job.announce = list::records().map_err(|e| Fail::failure(e.to_string()))?;
+            }
+            if is_coprocess {
+                job.at_end = AtEnd::Cancel;
+                job.asking = if *no_ask { Asking::Impossible } else { Asking::Possible };
+            }
+            run::run(job, io::stdin(), io::stdout())
+        }
+    };
+    reaper.close();
+    process::end(None, &[], GRACE);
+    done
+}
+
+fn list(format: Format) -> Result<Exit, Fail> {
+    let records = list::records().map_err(|e| Fail::failure(e.to_string()))?;
+    let mut output = io::stdout();
+    if format.is_text() {
+        output.write_all(list::table(&records).as_bytes()).map_err(|e| Fail::output(&e))?;
+    } else {
+        let mut writer = Writer::new(&mut output);
+        records.iter().try_for_each(|record| writer.write(record)).map_err(|e| Fail::output(&e))?;
+        writer.flush().map_err(|e| Fail::output(&e))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn level() -> Level {
+    std::env::var("NUB_LOG").ok().and_then(|word| Level::parse(&word)).unwrap_or(Level::Warn)
+}
+
+fn warn(loaded: &Loaded) {
+    for notice in &loaded.warnings {
+        // a closed stderr is no reason to fail
+        drop(io::stderr().write_all(format!("{NAME}: warning: {}\n", notice.message).as_bytes()));
+    }
+}
+
+fn bench(loaded: &Loaded, reaper: Reaper) -> Result<Bench, Fail> {
+    let Loaded { config, paths, .. } = loaded;
+    let home = std::env::var_os("HOME");
+    let place = place::Place::open(paths, home.as_deref().map(Path::new), &config.permissions.deny_paths)
+        .map_err(Fail::usage)?;
+    let secrets = nub_conf::secret_names(config);
+    let program = ["bash", "sh"].iter().find_map(|name| nub_sys::sibling::on_path(name));
+    let shell = Shell {
+        program: program.unwrap_or_else(|| "/bin/sh".into()),
+        paths: paths.clone(),
+        environment: environment::build(std::env::vars_os(), &secrets, &config.permissions.pass_env),
+        max_time: Duration::try_from_secs_f64(config.limits.max_tool_time).unwrap_or(LONGEST).min(LONGEST),
+        reaper,
+        background: Mutex::default(),
+    };
+    Ok(Bench { place, shell })
+}
+
+/// A signal becomes an event. When that is not heard, since stdout is stuck, everything is ended from
+/// here.
+fn watch(events: Sender<Event>, reaper: Reaper) -> Result<(), Fail> {
+    let react = move |signal| {
+        let (hear, heard) = sync_channel(1);
+        let is_sent = events.send(Event::Signal(hear)).is_ok();
+        if is_sent && heard.recv_timeout(DEAF).is_err() {
+            reaper.close();
+            process::end(None, &[], GRACE);
+            signal::die(signal);
+        }
+    };
+    signal::watch(react).map_err(|e| Fail::failure(format!("cannot watch for signals: {e}")))
 }
