@@ -32,11 +32,7 @@ pub fn die(signal: i32) {
 /// Kills every process of a group at once. One that is gone is no error.
 pub fn kill_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
-<<<<<<< HEAD
         let _ = kill_process_group(pid, Signal::KILL);
-=======
-        kill_process_group(pid, Signal::KILL).ok();
->>>>>>> e2ae8b0 (tool: list, call, run, bash, todo; sys: process trees)
     }
 }
 

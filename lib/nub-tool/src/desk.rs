@@ -208,8 +208,8 @@ impl<W: Write> Desk<W> {
         match control {
             Control::Cancel => self.cancel(calls),
             Control::Steer => {
-                let idle = calls.iter_mut().filter(|call| call.is_idle());
-                idle.map(|call| self.finish(call, Outcome::error(STEERED))).collect()
+                let mut idle = calls.iter_mut().filter(|call| call.is_idle());
+                idle.try_for_each(|call| self.finish(call, Outcome::error(STEERED)))
             }
             Control::Permission { id, allow, reason } => self.permit(calls, &id, allow, reason),
             Control::Compact { .. } | Control::Branch { .. } | Control::Model { .. } | Control::End => Ok(()),
@@ -252,8 +252,8 @@ impl<W: Write> Desk<W> {
     fn cancel(&mut self, calls: &mut [Call]) -> Result<(), Fail> {
         let now = Instant::now();
         calls.iter_mut().for_each(|call| call.end(Ending::Cancelled, now));
-        let idle = calls.iter_mut().filter(|call| call.is_idle());
-        idle.map(|call| self.finish(call, Outcome::error(CANCELLED))).collect()
+        let mut idle = calls.iter_mut().filter(|call| call.is_idle());
+        idle.try_for_each(|call| self.finish(call, Outcome::error(CANCELLED)))
     }
 
     /// Calls whose time has come are asked to end; those that were asked and did not are given up.

@@ -4,6 +4,8 @@
 //! ([`event`]); [`run`] passes lines on and hands calls to the [`desk`], which runs each on a thread of
 //! its own through the table in [`tools`].
 
+#![allow(dead_code)] // glob and grep are on their way
+
 mod args;
 mod arguments;
 mod bash;
@@ -46,7 +48,7 @@ mod tools;
 mod write;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -153,9 +155,9 @@ fn warn(loaded: &Loaded) {
 
 fn bench(loaded: &Loaded, reaper: Reaper) -> Result<Bench, Fail> {
     let Loaded { config, paths, .. } = loaded;
-    let home = std::env::var_os("HOME");
-    let place = place::Place::open(paths, home.as_deref().map(Path::new), &config.permissions.deny_paths)
-        .map_err(Fail::usage)?;
+    let pwd = std::env::var_os("PWD").map(PathBuf::from);
+    let deny = &config.permissions.deny_paths;
+    let place = place::Place::open(paths, Some(&paths.home), pwd.as_deref(), deny).map_err(Fail::usage)?;
     let secrets = nub_conf::secret_names(config);
     let program = ["bash", "sh"].iter().find_map(|name| nub_sys::sibling::on_path(name));
     let shell = Shell {
