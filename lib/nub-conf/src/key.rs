@@ -37,14 +37,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-impl Config {
-    /// The endpoint of that name.
-    #[must_use]
-    pub fn endpoint(&self, name: &str) -> Option<Endpoint> {
-        self.endpoints.iter().find(|endpoint| endpoint.name == name).cloned()
-    }
-}
-
 impl Endpoint {
     /// The key, from where `api_key` says; none when the endpoint takes none.
     ///

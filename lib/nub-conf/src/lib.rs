@@ -11,6 +11,7 @@ mod layer;
 mod leaf;
 mod load;
 mod paths;
+mod registry;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use key::{Secret, secret_names};
 pub use layer::{Origin, Origins};
 pub use load::{ConfError, Inputs, Loaded, Notice, load};
 pub use paths::Paths;
+pub use registry::{Known, KnownEndpoint, known_endpoints};
 pub use schema::{
     Config, Context, Endpoint, Governor, Limits, Loop, Mcp, Model, Permission, Permissions, Sandbox,
     SandboxMode, Skills, Stages, Steer,

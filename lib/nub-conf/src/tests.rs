@@ -9,6 +9,7 @@ use crate::load::{environment, names, repo_file, user_file};
 use crate::*;
 
 mod files;
+mod registry;
 mod repo;
 
 /// A fresh home and repository.
