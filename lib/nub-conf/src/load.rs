@@ -89,7 +89,9 @@ pub fn load(inputs: &Inputs) -> Result<Loaded, ConfError> {
         files: Vec::new(),
         profile: String::new(),
     };
-    user_file(&mut loaded, inputs.config.as_deref())?;
+    // a program hands the file it was given on to its stages in NUB_CONFIG
+    let named = std::env::var_os("NUB_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
+    user_file(&mut loaded, inputs.config.as_deref().or(named.as_deref()))?;
     repo_file(&mut loaded);
     let profile = environment(&mut loaded, std::env::vars_os())?;
     loaded.profile = inputs.profile.clone().or(profile).unwrap_or_else(|| "default".into());

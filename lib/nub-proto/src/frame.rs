@@ -89,6 +89,19 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
+/// What is no record has the kind `InvalidData`.
+impl From<FrameError> for io::Error {
+    fn from(e: FrameError) -> io::Error {
+        match e {
+            FrameError::Io(e) => e,
+            FrameError::TooLong { .. }
+            | FrameError::NotRecord { .. }
+            | FrameError::Version { .. }
+            | FrameError::Shape { .. } => io::Error::new(io::ErrorKind::InvalidData, e),
+        }
+    }
+}
+
 /// One line of input: its type and its bytes without the line end.
 #[derive(Debug, Clone)]
 pub struct Line {

@@ -14,6 +14,7 @@ mod request;
 mod run;
 mod session;
 mod stream;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -31,6 +32,7 @@ pub use run::{
 };
 pub use session::{Context, Head, Label, Node, NodeKind, Session, Source, Summary};
 pub use stream::{BlockDelta, BlockStart, BlockStop, Done, ErrorClass, ErrorRecord, Retry};
+pub use talk::Talk;
 pub use tool::{Item, ItemStatus, PermissionRequest, Tool, ToolEnd, ToolOutput, ToolStart, Ui};
 
 /// The version every record carries as `v`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, is_default};
+use crate::{Block, Input, Kind, is_default};
 
 /// Who speaks. The system prompt is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,33 @@ impl Message {
     #[must_use]
     pub fn user(text: impl Into<String>) -> Message {
         Message { role: Role::User, content: vec![Block::text(text)] }
+    }
+
+    /// Its text blocks, joined.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match &block.kind {
+            Kind::Text { text } => Some(text.as_str()),
+            Kind::Thinking { .. } | Kind::ToolUse { .. } | Kind::ToolResult { .. } | Kind::Image { .. } => {
+                None
+            }
+        });
+        texts.collect()
+    }
+
+    /// Its calls: id, name and arguments.
+    pub fn calls(&self) -> impl Iterator<Item = (&str, &str, &Input)> {
+        self.content.iter().filter_map(|block| match &block.kind {
+            Kind::ToolUse { id, name, input } => Some((id.as_str(), name.as_str(), input)),
+            Kind::Text { .. } | Kind::Thinking { .. } | Kind::ToolResult { .. } | Kind::Image { .. } => None,
+        })
+    }
+
+    /// The message that answers each of its calls with the same error.
+    #[must_use]
+    pub fn refused(&self, why: &str) -> Message {
+        let content = self.calls().map(|(id, ..)| Block::result(id, why, true)).collect();
+        Message { role: Role::User, content }
     }
 }
 
@@ -95,6 +122,19 @@ pub enum Stop {
     Budget,
     /// The run ended with an `error` record (only in `turn_end` and `result`).
     Error,
+}
+
+impl Stop {
+    /// The exit code of a run that ends so.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Stop::EndTurn | Stop::ToolUse | Stop::MaxTokens | Stop::Refusal => 0,
+            Stop::Truncated | Stop::Error => 1,
+            Stop::Cancelled => 3,
+            Stop::Limit | Stop::Budget => 4,
+        }
+    }
 }
 
 /// Token counts; absent numbers are 0.

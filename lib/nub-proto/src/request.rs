@@ -38,6 +38,23 @@ pub struct Request<M = Message> {
     pub context: Option<String>,
 }
 
+impl<M> Default for Request<M> {
+    fn default() -> Request<M> {
+        Request {
+            model: String::new(),
+            endpoint: String::new(),
+            system: Vec::new(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            max_tokens: None,
+            temperature: None,
+            tool_choice: None,
+            format: None,
+            context: None,
+        }
+    }
+}
+
 /// The definition of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDef {

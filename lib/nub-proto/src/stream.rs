@@ -92,6 +92,22 @@ pub struct ErrorRecord {
     pub partial: String,
 }
 
+impl ErrorRecord {
+    /// A failure that asking again does not mend.
+    pub fn new(source: &str, class: ErrorClass, message: impl Into<String>) -> ErrorRecord {
+        ErrorRecord {
+            source: source.into(),
+            class,
+            message: message.into(),
+            status: None,
+            retryable: false,
+            hint: None,
+            retry_after_ms: None,
+            partial: String::new(),
+        }
+    }
+}
+
 /// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -122,6 +138,47 @@ pub enum ErrorClass {
     Limit,
     /// A fault of nub.
     Internal,
+}
+
+impl ErrorClass {
+    /// The exit code of a run that ends so.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            ErrorClass::Config | ErrorClass::Protocol => 2,
+            ErrorClass::Cancelled => 3,
+            ErrorClass::Limit => 4,
+            ErrorClass::RateLimit
+            | ErrorClass::Server
+            | ErrorClass::Network
+            | ErrorClass::Timeout
+            | ErrorClass::Truncated
+            | ErrorClass::ContextLength
+            | ErrorClass::BadRequest
+            | ErrorClass::Auth
+            | ErrorClass::Internal => 1,
+        }
+    }
+
+    /// The stop of a run that ends so.
+    #[must_use]
+    pub fn stop(self) -> Stop {
+        match self {
+            ErrorClass::Cancelled => Stop::Cancelled,
+            ErrorClass::Truncated => Stop::Truncated,
+            ErrorClass::Limit => Stop::Limit,
+            ErrorClass::Config
+            | ErrorClass::Protocol
+            | ErrorClass::RateLimit
+            | ErrorClass::Server
+            | ErrorClass::Network
+            | ErrorClass::Timeout
+            | ErrorClass::ContextLength
+            | ErrorClass::BadRequest
+            | ErrorClass::Auth
+            | ErrorClass::Internal => Stop::Error,
+        }
+    }
 }
 
 records! {

@@ -107,6 +107,10 @@ fn new(job: &Job, title: Option<String>, output: &mut impl Write) -> Result<(), 
 }
 
 fn print_path(job: &Job, node: Option<&str>, output: &mut impl Write) -> Result<(), Fail> {
+    if node.is_none() && choose::find(&job.paths, &job.choice)?.is_none() {
+        // where nothing was said yet the path is empty
+        return Ok(());
+    }
     let mut open = Open::read(&job.existing()?)?;
     let spans = match node {
         None => path::path(&mut open)?,

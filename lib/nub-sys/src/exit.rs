@@ -16,6 +16,20 @@ pub enum Exit {
     Limit = 4,
 }
 
+impl Exit {
+    /// How a program ended that gave this code; a code that is none of ours is a failure.
+    #[must_use]
+    pub fn of_code(code: Option<i32>) -> Exit {
+        match code {
+            Some(0) => Exit::Success,
+            Some(2) => Exit::Usage,
+            Some(3) => Exit::Cancelled,
+            Some(4) => Exit::Limit,
+            Some(_) | None => Exit::Failure,
+        }
+    }
+}
+
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> std::process::ExitCode {
         std::process::ExitCode::from(exit as u8)

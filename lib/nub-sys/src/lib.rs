@@ -4,12 +4,14 @@
 
 pub mod clock;
 mod command_line;
+pub mod crew;
 mod exit;
 mod fail;
 pub mod log;
 pub mod process;
 pub mod sibling;
 pub mod signal;
+pub mod stage;
 #[cfg(test)]
 mod tests;
 pub mod tty;

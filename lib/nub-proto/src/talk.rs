@@ -1,0 +1,80 @@
+//! A growing conversation as the bytes of its requests: each turn appends, nothing old is serialised
+//! again, and the request of a turn begins as the one before it did.
+
+use std::io;
+
+use crate::{Json, Message, Request, encode};
+
+/// What was said, between a front and a back that stay the same.
+#[derive(Debug, Default)]
+pub struct Talk {
+    head: Request<Json>,
+    front: Vec<u8>,
+    messages: Vec<u8>,
+    back: Vec<u8>,
+}
+
+impl Talk {
+    /// Everything of a request but its messages.
+    ///
+    /// # Errors
+    /// As [`encode`].
+    pub fn new(head: Request<Json>) -> io::Result<Talk> {
+        let mut talk = Talk { head: Request { messages: Vec::new(), ..head }, ..Talk::default() };
+        talk.refresh()?;
+        Ok(talk)
+    }
+
+    /// Model, endpoint, system prompt and tools.
+    #[must_use]
+    pub fn head(&self) -> &Request<Json> {
+        &self.head
+    }
+
+    /// Asks another model from now on; without an endpoint, where the last one was asked.
+    ///
+    /// # Errors
+    /// As [`encode`].
+    pub fn set_model(&mut self, model: String, endpoint: Option<String>) -> io::Result<()> {
+        self.head.model = model;
+        self.head.endpoint = endpoint.unwrap_or(std::mem::take(&mut self.head.endpoint));
+        self.refresh()
+    }
+
+    /// Messages belong where a request without any and one with one begin to differ.
+    fn refresh(&mut self) -> io::Result<()> {
+        let (mut none, mut one) = (Vec::new(), Vec::new());
+        encode(&self.head, &mut none)?;
+        encode(&Request { messages: vec![Json::parse("0")?], ..self.head.clone() }, &mut one)?;
+        let at = none.iter().zip(&one).take_while(|(a, b)| a == b).count();
+        self.back = none.split_off(at);
+        self.front = none;
+        Ok(())
+    }
+
+    /// Says one message more.
+    pub fn push(&mut self, message: &Json) {
+        if !self.messages.is_empty() {
+            self.messages.push(b',');
+        }
+        self.messages.extend_from_slice(message.text().as_bytes());
+    }
+
+    /// Goes on from another conversation.
+    ///
+    /// # Errors
+    /// As [`Json::of`].
+    pub fn replace(&mut self, messages: &[Message]) -> io::Result<()> {
+        self.messages.clear();
+        for message in messages {
+            self.push(&Json::of(message)?);
+        }
+        Ok(())
+    }
+
+    /// The request that says it all, as a line with its end.
+    #[must_use]
+    pub fn request(&self) -> Vec<u8> {
+        [&*self.front, &*self.messages, &*self.back].concat()
+    }
+}
