@@ -91,3 +91,8 @@ fn attachments_stay_inside_their_fence() {
     assert_eq!(crate::picture(b"\x89PNG\r\n"), Some("image/png"));
     assert!(crate::image(b"text").is_none());
 }
+
+#[test]
+fn raw_json_stays_one_line() {
+    assert_eq!(Json::parse("{\n \"a\": \"x\\n\"\r\n}\n").unwrap().text(), "{ \"a\": \"x\\n\"}");
+}

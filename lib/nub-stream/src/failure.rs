@@ -43,6 +43,13 @@ impl Failure {
         self
     }
 
+    /// With the text that had arrived.
+    #[must_use]
+    pub fn partial(mut self, text: String) -> Failure {
+        self.partial = text;
+        self
+    }
+
     /// With what the user can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
