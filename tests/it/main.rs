@@ -13,3 +13,6 @@ mod session; // nub-session
 mod stream; // nub-stream
 mod tidy; // properties of the source tree
 mod tool; // nub-tool
+mod tool_bash; // its tool bash
+mod tool_permission; // what it may run
+mod tool_trees; // what it started is ended

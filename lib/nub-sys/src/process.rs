@@ -43,51 +43,43 @@ pub fn end(group: Option<u32>, spared: &[Process], grace: Duration) -> bool {
     if is_childless() {
         return true;
     }
-    let group = group.and_then(pid);
-    signal_group(group, Signal::TERM);
+    let family = list::own_groups();
+    let signal = |found: &[Process], signal| {
+        let mut groups: Vec<u32> = group.into_iter().chain(found.iter().map(|p| p.group)).collect();
+        groups.retain(|group| !family.contains(group));
+        send(groups, found, signal);
+    };
     let found = descendants(spared);
-    send(&found, Signal::TERM);
+    signal(&found, Signal::TERM);
     gone(&found, grace);
     let give_up = Instant::now() + HOPELESS;
     let mut quiet = 0;
-    loop {
-        signal_group(group, Signal::KILL);
+    while !is_childless() {
         let found = descendants(spared);
         // one look can miss what is handed from a dying parent to this program
         quiet = if found.is_empty() { quiet + 1 } else { 0 };
-        if quiet == 2 || is_childless() {
+        if quiet == 2 {
             return true;
         }
         if Instant::now() > give_up {
             return false;
         }
-        send(&found, Signal::KILL);
+        signal(&found, Signal::KILL);
         gone(&found, ROUND);
     }
+    true
 }
 
 /// Signals whole groups first: a group cannot outrun its signal by forking, a single process can.
-fn send(found: &[Process], signal: Signal) {
-    let mut groups: Vec<u32> = found.iter().map(|process| process.group).collect();
+fn send(mut groups: Vec<u32>, found: &[Process], signal: Signal) {
     groups.sort_unstable();
     groups.dedup();
-    for group in groups {
-        signal_group(pid(group), signal);
-    }
-    for process in found {
-        if let Some(pid) = pid(process.pid) {
-            // it may have ended by itself
-            rustix::process::kill_process(pid, signal).ok();
-        }
-    }
-}
-
-/// Never this program's own group or its parent's: a command could have joined them.
-fn signal_group(group: Option<Pid>, signal: Signal) {
-    let own = rustix::process::getpgid(None).ok();
-    let parents = rustix::process::getppid().and_then(|parent| rustix::process::getpgid(Some(parent)).ok());
-    if let Some(group) = group.filter(|group| Some(*group) != own && Some(*group) != parents) {
+    // what has ended by itself needs no signal
+    for group in groups.into_iter().filter_map(pid) {
         rustix::process::kill_process_group(group, signal).ok();
+    }
+    for process in found.iter().filter_map(|process| pid(process.pid)) {
+        rustix::process::kill_process(process, signal).ok();
     }
 }
 

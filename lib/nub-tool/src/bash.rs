@@ -65,7 +65,7 @@ pub(crate) fn run(
     let left = left_running(shell, earlier, done.stop);
     let mut notes = Vec::new();
     if done.rest.is_cut && done.rest.dropped == 0 {
-        notes.push(format!("long lines were cut; {}", done.spill.to_file()));
+        notes.push(format!("long lines were cut; {}", done.spill.whole()));
     }
     notes.extend(ending(&done, limit));
     notes.extend(clamped);
@@ -145,18 +145,15 @@ fn running(left: &[Process], done: &mut command::Done) -> String {
     let named: Vec<String> = left.iter().take(NAMED).map(|p| format!("{} ({})", p.pid, p.name)).collect();
     let more = left.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let output = if done.is_open() {
-        format!("; with what it prints, {}", done.spill.to_file())
-    } else {
-        String::new()
-    };
+    let output =
+        if done.is_open() { format!("; with what it prints, {}", done.spill.whole()) } else { String::new() };
     format!("still running in the background, until nub ends: {}{more}{output}", named.join(", "))
 }
 
 fn text(done: &mut command::Done, notes: &[String]) -> String {
     let mut text = std::mem::take(&mut done.rest.head);
     if done.rest.dropped > 0 {
-        let mark = format!("[… {} characters cut here; {} …]", done.rest.dropped, done.spill.to_file());
+        let mark = format!("[… {} characters cut here; {} …]", done.rest.dropped, done.spill.whole());
         text.push_str(&format!("\n{mark}\n{}", done.rest.tail));
     }
     if text.is_empty() && notes.is_empty() {

@@ -28,6 +28,8 @@ const DRAIN: Duration = Duration::from_millis(100);
 const REAPED: Duration = Duration::from_millis(50);
 /// Bytes read after the shell's end at the least, if they are there: all that pipes can hold.
 const DRAINED: u64 = 2 << 20;
+/// So often in a row one pipe is read before another one that is ready.
+const PATIENCE: usize = 32;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 
@@ -158,6 +160,8 @@ struct Source {
     pipe: File,
     from: Printed,
     is_ready: bool,
+    /// How many times in a row it was ready.
+    streak: usize,
 }
 
 impl Source {
@@ -176,7 +180,7 @@ impl Source {
 }
 
 fn sources(child: &mut Watched) -> Vec<Source> {
-    let source = |pipe: OwnedFd, from| Source { pipe: File::from(pipe), from, is_ready: false };
+    let source = |pipe: OwnedFd, from| Source { pipe: File::from(pipe), from, is_ready: false, streak: 0 };
     let stdout = child.stdout.take().map(|pipe| source(pipe.into(), Printed::Stdout));
     let stderr = child.stderr.take().map(|pipe| source(pipe.into(), Printed::Stderr));
     stdout.into_iter().chain(stderr).collect()
@@ -197,12 +201,26 @@ fn wait(bell: Option<&mut PipeReader>, open: &mut [Source], until: Option<Instan
     let ready: Vec<bool> = watched.iter().map(|fd| happened && !fd.revents().is_empty()).collect();
     for (source, is_ready) in open.iter_mut().zip(&ready) {
         source.is_ready = *is_ready;
+        source.streak = if *is_ready { source.streak + 1 } else { 0 };
     }
+    hold_back_newer(open);
     if let Some(bell) = bell.filter(|_| ready.last() == Some(&true)) {
         // what rang is looked up, the byte only wakes
         drop(bell.read(&mut [0; 8]));
     }
     happened
+}
+
+/// A pipe that was not emptied yet holds older words than one that has just begun to: the newer one
+/// waits, for a while, so that what the model reads is in the order in which it was printed.
+fn hold_back_newer(open: &mut [Source]) {
+    let Some(oldest) = open.iter().map(|source| source.streak).max() else { return };
+    if oldest % PATIENCE != 0 {
+        open.iter_mut().filter(|source| source.streak < oldest).for_each(|source| {
+            source.is_ready = false;
+            source.streak = 0;
+        });
+    }
 }
 
 /// What was printed so far.

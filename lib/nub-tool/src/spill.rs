@@ -47,7 +47,7 @@ impl Spill {
         } else if self.failure.is_none() {
             self.memory.extend_from_slice(bytes);
             if self.memory.len() > IN_MEMORY {
-                self.to_file();
+                self.whole();
             }
         }
     }
@@ -58,7 +58,7 @@ impl Spill {
     }
 
     /// Sees to it that there is a file, and says where it is and what it holds.
-    pub(crate) fn to_file(&mut self) -> String {
+    pub(crate) fn whole(&mut self) -> String {
         if self.file.is_none() && self.failure.is_none() {
             match create(self.paths.as_ref()) {
                 Ok(made) => self.file = Some(made),

@@ -39,6 +39,23 @@ pub fn descendants(_spared: &[Process]) -> Vec<Process> {
     Vec::new()
 }
 
+/// The groups of this program and of the one that started it, which are never signalled: a command could
+/// have joined them. Read from /proc, since a group outside of a container has the number 0 here, with
+/// which rustix panics.
+#[cfg(target_os = "linux")]
+pub(super) fn own_groups() -> Vec<u32> {
+    let Some(own) = stat("self") else { return Vec::new() };
+    let parent = stat(&own.parent.to_string());
+    [Some(own), parent].into_iter().flatten().map(|stat| stat.process.group).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn own_groups() -> Vec<u32> {
+    let own = rustix::process::getpgid(None).ok();
+    let parents = rustix::process::getppid().and_then(|parent| rustix::process::getpgid(Some(parent)).ok());
+    [own, parents].into_iter().flatten().map(|group| group.as_raw_nonzero().get().unsigned_abs()).collect()
+}
+
 #[cfg(target_os = "linux")]
 struct Stat {
     process: Process,
@@ -55,20 +72,22 @@ fn stats() -> Vec<Stat> {
 /// Reads `/proc/PID/stat`: `pid (name) state ppid pgrp ...`, where the name may hold anything.
 #[cfg(target_os = "linux")]
 fn stat(pid: &str) -> Option<Stat> {
-    let number = pid.parse().ok()?;
+    if pid != "self" && !pid.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
     let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let (head, tail) = text.rsplit_once(')')?;
-    let name = head.split_once('(')?.1.to_owned();
+    let (number, name) = head.split_once('(')?;
     let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
     Some(Stat {
         has_ended: matches!(*fields.first()?, "Z" | "X" | "x"),
         parent: fields.get(1)?.parse().ok()?,
         process: Process {
-            pid: number,
+            pid: number.trim().parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
-            name,
+            name: name.to_owned(),
         },
     })
 }
