@@ -9,7 +9,8 @@ mod http; // a server that replays bytes: whole, torn, late or dead
 mod layering; // who may depend on whom
 mod r#loop; // nub-loop, with stages of its own choosing
 mod scratch; // a fresh folder with a home of its own, and how programs are run in it
-mod session; // nub-session
+mod session; // nub-session: the tree
+mod session_durable; // nub-session and accidents
 mod stream; // nub-stream
 mod tidy; // properties of the source tree
 mod tool; // nub-tool

@@ -271,7 +271,10 @@ fn rescue(state: &Path, session: &Path, lines: &[u8]) -> io::Result<PathBuf> {
     let path = folder.join(format!("{name}-{}.jsonl", Ulid::generate()));
     std::os::unix::fs::DirBuilderExt::mode(fs::DirBuilder::new().recursive(true), 0o700).create(&folder)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-    file.write_all(lines)?;
-    file.sync_all()?;
+    if let Err(e) = file.write_all(lines).and_then(|()| file.sync_all()) {
+        // half a message in a file that nobody is told of helps nobody
+        drop(fs::remove_file(&path));
+        return Err(e);
+    }
     Ok(path)
 }
