@@ -15,9 +15,9 @@ const LONGEST_ENTRY: usize = 30;
 const LONGEST_LOOP: usize = 600;
 /// Names that say nothing about what a file holds.
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "common", "misc", "manager"];
-/// What every page has, in this order.
+/// What every page has, in this order (mandoc's own).
 const SECTIONS: &[&str] =
-    &["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"];
+    &["NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO"];
 
 fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
