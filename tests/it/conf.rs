@@ -21,7 +21,7 @@ fn a_fault_of_the_user_ends_with_its_place() {
     for (text, expected) in [
         ("[permission]\nbash = \"deny\"\n", ":1:2: unknown key 'permission'; did you mean 'permissions'?"),
         ("[limits]\nmax_turns = \"many\"\n", ":2:13: limits.max_turns must be a whole number, not a string"),
-        ("a = [\n", ":2:1: "),
+        ("a = [\n", ":1:6: unclosed array"),
         ("[model]\nendpoint = \"no-such\"\n", ":2:12: there is no endpoint 'no-such'"),
         ("version = 7\n", ":1:11: version 7 of the format; this nub knows version 1"),
     ] {
@@ -54,6 +54,8 @@ fn flags_win_over_variables_over_files() {
     }
     assert_eq!(ctx(&scratch, &["--config", "missing.toml"], &[]).code, 2);
     assert_eq!(ctx(&scratch, &["-C", "missing"], &[]).code, 2);
+    assert_eq!(ctx(&scratch, &["--endpoint", "nowhere"], &[]).code, 2);
+    assert_eq!(ctx(&scratch, &["--endpoint", "openai"], &[]).code, 0, "the registry knows it");
 }
 
 #[test]

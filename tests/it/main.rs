@@ -4,6 +4,7 @@
 mod cases; // the folders of tests/cases
 mod cli; // nub: print mode, the plain session, dispatch, the demo
 mod conf; // the configuration as every program reads it
+mod context; // the system prompt of nub-ctx
 mod ctx; // nub-ctx
 mod http; // a server that replays bytes: whole, torn, late or dead
 mod layering; // who may depend on whom

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::class::nearest_word;
 use crate::layer::{Field, Layer, Origin, Origins, Place, Voice, shown};
+use crate::registry::known_endpoints;
 use crate::{Config, Paths};
 
 /// The largest file that is read, in bytes.
@@ -273,8 +274,10 @@ pub(crate) fn names(loaded: &Loaded) -> Result<(), ConfError> {
     };
     let endpoint = &config.model.endpoint;
     if !endpoint.is_empty() && config.endpoint(endpoint).is_none() {
-        let valid = &mut config.endpoints.iter().map(|endpoint| endpoint.name.as_str());
-        return Err(missing("endpoint", endpoint, origins.get("model.endpoint"), valid));
+        let own = config.endpoints.iter().map(|endpoint| endpoint.name.as_str());
+        let known = known_endpoints().iter().map(|known| known.name.as_str());
+        let place = origins.get("model.endpoint");
+        return Err(missing("endpoint", endpoint, place, &mut own.chain(known)));
     }
     if profile != "default" && !config.profiles.contains_key(profile) {
         return Err(missing("profile", profile, None, &mut config.profiles.keys().map(String::as_str)));

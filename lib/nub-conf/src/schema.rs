@@ -12,6 +12,7 @@ use crate::class::Class::{Free, Never, Table, Trusted};
 use crate::class::Key;
 use crate::class::Rule::{Grow, Inside, Lower, LowerOrOff, Same, Stricter};
 use crate::layer::{Field, Layer, Named, Section, Value};
+use crate::registry::known_endpoints;
 use crate::word::words;
 
 /// Declares a table of the file: `field as "key": type = default, class, check;`. A key without a class
@@ -144,7 +145,8 @@ impl Named for Endpoint {
     }
 
     fn missing(&self) -> Option<&'static str> {
-        self.base_url.is_empty().then_some("has no base_url")
+        let known = || known_endpoints().iter().any(|known| known.name == self.name);
+        (self.base_url.is_empty() && !known()).then_some("has no base_url")
     }
 }
 

@@ -76,11 +76,12 @@ fn base(job: &Job, loaded: &Loaded, tools: &[ToolDef], warnings: &mut Vec<Warnin
     Ok(Part::new("base", "base prompt", base::prompt(tools, window(job, loaded))))
 }
 
-/// The window of the model as far as the configuration knows it, in tokens; 0 = unknown.
+/// The window of the model as far as it is known, in tokens; 0 = unknown.
 fn window(job: &Job, loaded: &Loaded) -> u64 {
-    let name = job.endpoint.as_ref().unwrap_or(&loaded.config.model.endpoint);
-    let endpoint = loaded.config.endpoint(name);
-    endpoint.and_then(|endpoint| endpoint.caps.max_context).unwrap_or(0)
+    let model = &loaded.config.model;
+    let endpoint = loaded.config.endpoint(job.endpoint.as_ref().unwrap_or(&model.endpoint));
+    let name = job.model.as_ref().unwrap_or(&model.default);
+    endpoint.map_or(0, |endpoint| endpoint.resolve(name).caps.max_context)
 }
 
 /// A name for system and tools that depends on nothing else: FNV-1a over their JSON, 128 bits wide.

@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
         let level = env::var("NUB_LOG").ok().and_then(|word| log::Level::parse(&word));
         log::start(NAME, loaded.paths.log(), level.unwrap_or(log::Level::Warn));
         let job = args.job(tty::stdin(), tty::stdout())?;
-        unless_cancelled(move || run(&job, &loaded, io::stdin(), io::stdout(), io::stderr()))
+        unless_cancelled(move || run(&job, &loaded, io::stdin(), io::stdout()))
     })
 }
 
@@ -61,13 +61,7 @@ fn unless_cancelled(work: impl FnOnce() -> Result<Exit, Fail> + Send + 'static) 
 }
 
 /// Builds the request and writes it.
-fn run(
-    job: &Job,
-    loaded: &Loaded,
-    input: impl Read,
-    output: impl Write,
-    mut errors: impl Write,
-) -> Result<Exit, Fail> {
+fn run(job: &Job, loaded: &Loaded, input: impl Read, output: impl Write) -> Result<Exit, Fail> {
     let mut writer = Writer::new(output);
     let cwd = &loaded.paths.cwd;
     let taken = stdin::take(job, cwd, input, &mut writer)?;
@@ -81,8 +75,7 @@ fn run(
         Form::Records => records(job, &mut writer, &warnings, &context, &request),
         Form::Text => {
             for warning in warnings.iter().filter(|_| !job.quiet) {
-                // a closed stderr is no reason to fail
-                drop(writeln!(errors, "{NAME}: warning: {}", warning.message));
+                nub_sys::warn(NAME, &warning.message);
             }
             writer.raw(explain::text(job, &context, &request).trim_end().as_bytes())
         }
@@ -114,6 +107,11 @@ fn request(
     mut messages: Vec<Message>,
     context: &Context,
 ) -> Result<Request, Fail> {
+    if let Some(name) = job.endpoint.as_deref().filter(|name| loaded.config.endpoint(name).is_none()) {
+        return Err(Fail::usage(format!("there is no endpoint '{name}'")).advice(
+            "name an [[endpoint]] of config.toml, or one that nub knows (openai, anthropic, ollama, ...)",
+        ));
+    }
     repair(&mut messages);
     let model = &loaded.config.model;
     Ok(Request {
