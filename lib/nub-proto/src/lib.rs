@@ -31,7 +31,7 @@ pub use run::{
     Warning,
 };
 pub use session::{Context, Head, Label, Node, NodeKind, Session, Source, Summary};
-pub use stream::{BlockDelta, BlockStart, BlockStop, Done, ErrorClass, ErrorRecord, Retry};
+pub use stream::{BlockDelta, BlockStart, BlockStop, Done, ErrorClass, ErrorRecord, Model, Retry};
 pub use talk::Talk;
 pub use tool::{Item, ItemStatus, PermissionRequest, Tool, ToolEnd, ToolOutput, ToolStart, Ui};
 
@@ -48,6 +48,7 @@ pub const NAMES: &[&str] = &[
     "retry",
     "done",
     "error",
+    "model",
     "tool",
     "tool_start",
     "tool_output",

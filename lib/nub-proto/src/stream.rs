@@ -108,6 +108,21 @@ impl ErrorRecord {
     }
 }
 
+/// A model that an endpoint has (`nub-stream --list-models`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Model {
+    /// What a request calls it.
+    pub id: String,
+    /// Where it is.
+    pub endpoint: String,
+    /// Its window in tokens; 0 = unknown.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub max_context: u64,
+    /// Its longest answer in tokens; 0 = unknown.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub max_output: u64,
+}
+
 /// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -188,4 +203,5 @@ records! {
     "retry" => Retry,
     "done" => Done,
     "error" => ErrorRecord,
+    "model" => Model,
 }

@@ -38,6 +38,7 @@ pub struct Args {
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Format::Auto, value_name = "FORMAT")]
     pub format: Format,
+    /// What every program has.
     #[command(flatten)]
     pub common: Common,
 }

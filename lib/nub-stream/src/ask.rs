@@ -1,27 +1,36 @@
 //! One request from its record to its terminal record.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nub_proto::{Done, ErrorClass, ErrorRecord, Line, MessageRecord, Meta, Request, Retry, Usage};
+use nub_proto::{
+    Block, BlockDelta, BlockStart, BlockStop, Done, ErrorClass, ErrorRecord, Format, Input, Json, Kind, Line,
+    Message, MessageRecord, Meta, Model, Request, Retry, Stop, Usage, Warning,
+};
 use nub_sys::{clock, log};
 
 use crate::Job;
 use crate::adapter::{Adapter, Reading};
-use crate::answer::{End, Outcome, Progress};
+use crate::answer::{End, Event, Outcome, Progress};
 use crate::body::Body;
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Cancelled};
 use crate::chat::Chat;
+use crate::choose::{self, Chosen};
 use crate::failure::Failure;
-use crate::hint;
 use crate::http::{Call, ERROR_BODY};
 use crate::key::Key;
 use crate::output::Output;
-use crate::retry::Attempts;
+use crate::retry::{Again, Attempts};
 use crate::target::Target;
 use crate::wire::{Incoming, Wire};
+use crate::{format, hint, models};
 
+/// Stands for what must not be seen.
+const MASK: &str = "***";
+/// How often a model may try to give an answer its form.
+const FORM_ROUNDS: u32 = 2;
 /// How much of a body is read at once, in bytes.
 const READ: usize = 64 << 10;
 
@@ -30,16 +39,31 @@ pub struct Asker<W: Write> {
     job: Job,
     out: Arc<Output<W>>,
     wire: Wire,
+    chosen: Chosen,
+    /// Keys by endpoint: a command that says one runs once.
+    keys: BTreeMap<String, Key>,
     buffer: Vec<u8>,
+}
+
+/// What happens to the events of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    /// They go out as they come.
+    Live,
+    /// The answer is checked first.
+    Later,
 }
 
 impl<W: Write> Asker<W> {
     /// Asks over this wire and writes what happens.
     pub fn new(job: Job, out: Arc<Output<W>>, wire: Wire) -> Asker<W> {
-        Asker { job, out, wire, buffer: vec![0; READ] }
+        Asker { job, out, wire, chosen: Chosen::default(), keys: BTreeMap::new(), buffer: vec![0; READ] }
     }
 
-    /// Answers a request record: events, then `message` and `done`, or `error`. Returns what went wrong.
+    /// Answers a request record: events, then `message` and `done`, or `error`.
+    ///
+    /// # Errors
+    /// What the `error` record says.
     pub fn answer(&mut self, line: &Line, cancel: &Arc<Cancel>) -> Result<(), Failure> {
         let (began, created_at) = (Instant::now(), clock::now());
         let asked = line
@@ -72,10 +96,15 @@ impl<W: Write> Asker<W> {
 
     fn ask(&mut self, request: Request, cancel: &Arc<Cancel>) -> Result<(Outcome, Meta), Failure> {
         if cancel.fired() {
-            return Err(Failure::new(ErrorClass::Cancelled, "cancelled"));
+            return Err(cancelled());
         }
-        let target = self.job.target(&request)?;
-        let outcome = self.converse(&request, &target, cancel)?;
+        let target = self.target(&request, cancel)?;
+        let format = request.format.as_ref().filter(|_| !target.caps.json_schema);
+        let mut outcome = match format {
+            None => self.converse(&request, &target, cancel, Show::Live)?,
+            Some(format) => self.formed(&request, format, &target, cancel)?,
+        };
+        outcome.usage = outcome.usage.or_else(|| Some(estimate(&request, &outcome)));
         let meta = Meta {
             model: Some(outcome.model.clone().unwrap_or_else(|| target.model.clone())),
             endpoint: Some(target.endpoint.name.clone()),
@@ -85,73 +114,127 @@ impl<W: Write> Asker<W> {
         Ok((outcome, meta))
     }
 
+    /// Where a request goes; a choice that nub made is told.
+    fn target(&mut self, request: &Request, cancel: &Arc<Cancel>) -> Result<Target, Failure> {
+        let out = &self.out;
+        let mut tell = |message: String| {
+            let code = "endpoint_chosen".into();
+            out.write(&Warning { source: "nub-stream".into(), code, message });
+        };
+        choose::target(&self.job, request, &mut self.chosen, &mut self.wire, cancel, &mut tell)
+    }
+
+    fn key(&mut self, target: &Target, cancel: &Arc<Cancel>) -> Result<Key, Failure> {
+        let name = &target.endpoint.name;
+        if !self.wire.is_live() {
+            return Ok(Key::none());
+        }
+        if let Some(key) = self.keys.get(name) {
+            return Ok(key.clone());
+        }
+        let (endpoint, paths) = (target.endpoint.clone(), self.job.conf.paths.clone());
+        let read = move || Key::of(&endpoint, &paths);
+        // only a command takes long
+        let key = if target.endpoint.api_key.starts_with("cmd:") {
+            cancel.abandonable(read).map_err(|Cancelled| cancelled())??
+        } else {
+            read()?
+        };
+        self.keys.insert(name.clone(), key.clone());
+        Ok(key)
+    }
+
+    /// An answer of a given form from an endpoint that cannot be made to keep to it.
+    fn formed(
+        &mut self,
+        request: &Request,
+        format: &Format,
+        target: &Target,
+        cancel: &Arc<Cancel>,
+    ) -> Result<Outcome, Failure> {
+        let mut asked = format::instructed(request, format);
+        let mut fault = String::new();
+        for _ in 0..FORM_ROUNDS {
+            let mut outcome = self.converse(&asked, target, cancel, Show::Later)?;
+            if outcome.stop == Stop::EndTurn {
+                match format::check(&outcome.message, format) {
+                    Ok(json) => outcome.message.content = vec![Block::text(json)],
+                    Err(reason) => {
+                        asked = format::corrected(asked, outcome.message, &reason);
+                        fault = reason;
+                        continue;
+                    }
+                }
+            }
+            for event in events(&outcome.message) {
+                self.out.event(&event);
+            }
+            return Ok(outcome);
+        }
+        let what = format!("the answer does not match the schema '{}': {fault}", format.name);
+        Err(Failure::new(ErrorClass::Protocol, what).hint("the model may be too small for this form"))
+    }
+
     /// Asks until there is an answer or no reason to go on.
     fn converse(
         &mut self,
         request: &Request,
         target: &Target,
         cancel: &Arc<Cancel>,
+        show: Show,
     ) -> Result<Outcome, Failure> {
-        let key = if self.wire.is_live() { Key::of(target)? } else { Key::none() };
+        let key = self.key(target, cancel)?;
         let body = Chat.body(request, target)?;
-        let mut attempts = Attempts::new(self.job.retries(target));
+        let mut attempts = Attempts::new(self.job.retries.unwrap_or(target.endpoint.retries));
         loop {
-            let failure = match self.attempt(request, target, &key, &body, cancel) {
+            let reading = Chat.answer(request, target, &body);
+            let failure = match self.attempt(reading, target, &key, &body, cancel, show) {
                 Ok(outcome) => return Ok(outcome),
                 Err(failure) => failure,
             };
             if cancel.fired() {
-                let partial = failure.partial;
-                return Err(Failure { partial, ..Failure::new(ErrorClass::Cancelled, "cancelled") });
+                return Err(Failure { partial: failure.partial, ..cancelled() });
             }
-            let (again, failure) =
-                attempts.next(failure).map_err(|failure| hint::advise(failure, target, &key))?;
-            let delay_ms = u64::try_from(again.delay.as_millis()).unwrap_or(u64::MAX);
-            let (class, status, message) = (failure.class, failure.status, failure.message);
-            log::write(
-                log::Level::Warn,
-                &format!("attempt {} of {} in {delay_ms} ms: {message}", again.attempt, again.max),
-            );
-            self.out.write(&Retry {
-                attempt: again.attempt,
-                max: again.max,
-                delay_ms,
-                class,
-                status,
-                message,
-            });
-            self.out.flush();
-            if cancel.wait(again.delay).is_err() {
-                return Err(Failure::new(ErrorClass::Cancelled, "cancelled"));
+            if failure.class == ErrorClass::Auth {
+                // the next request reads the key again
+                self.keys.remove(&target.endpoint.name);
             }
+            let (again, failure) = attempts.next(hint::advise(failure, target, &key))?;
+            self.tell_retry(&again, &failure);
+            cancel.wait(again.delay).map_err(|Cancelled| cancelled())?;
         }
+    }
+
+    fn tell_retry(&self, again: &Again, failure: &Failure) {
+        let delay_ms = u64::try_from(again.delay.as_millis()).unwrap_or(u64::MAX);
+        let (attempt, max, message) = (again.attempt, again.max, failure.message.clone());
+        log::write(log::Level::Warn, &format!("attempt {attempt} of {max} in {delay_ms} ms: {message}"));
+        let (class, status) = (failure.class, failure.status);
+        self.out.write(&Retry { attempt, max, delay_ms, class, status, message });
+        self.out.flush();
     }
 
     fn attempt(
         &mut self,
-        request: &Request,
+        reading: Box<dyn Reading>,
         target: &Target,
         key: &Key,
         body: &Body,
         cancel: &Arc<Cancel>,
+        show: Show,
     ) -> Result<Outcome, Failure> {
         let mut headers = Chat.headers(key.secret(), body);
-        headers.extend(key.headers().iter().cloned());
-        let call = Call {
-            method: ureq::http::Method::POST,
-            url: target.url(Chat.operation()),
-            headers,
-            body: body.bytes.clone(),
-        };
+        headers.extend(key.headers());
+        let url = target.url(Chat.operation());
+        let call = Call { method: ureq::http::Method::POST, url, headers, body: body.bytes.clone() };
         let mut reply = self.wire.send(call, target, cancel)?;
-        if !(200..300).contains(&reply.status()) {
+        if !(200..300).contains(&reply.status) {
             let text = reply.read_short(ERROR_BODY);
-            let failure = Chat.classify(reply.status(), reply.headers(), &text);
+            let failure = Chat.classify(reply.status, &reply.headers, &text);
             self.wire.keep(reply)?;
             return Err(failure);
         }
-        let reading = Chat.answer(request, target, body);
-        let result = self.read(&mut reply, reading, target);
+        let result = self.read(&mut reply, reading, target, show);
         if result.is_err() && cancel.fired() {
             self.wire.cancelled();
         } else {
@@ -165,16 +248,21 @@ impl<W: Write> Asker<W> {
         reply: &mut Incoming,
         mut reading: Box<dyn Reading>,
         target: &Target,
+        show: Show,
     ) -> Result<Outcome, Failure> {
         let out = &self.out;
-        let mut sink = |event: crate::answer::Event<'_>| out.event(&event);
+        let mut sink = |event: Event<'_>| {
+            if show == Show::Live {
+                out.event(&event);
+            }
+        };
         let end = loop {
             let count = match reply.read(&mut self.buffer, target) {
                 Ok(0) => break End::Eof,
                 Ok(count) => count,
                 Err(failure) => break End::Broken(failure),
             };
-            if matches!(reading.feed(&self.buffer[..count], &mut sink)?, Progress::Finished) {
+            if reading.feed(&self.buffer[..count], &mut sink)? == Progress::Finished {
                 break End::Eof;
             }
             if out.is_broken() {
@@ -183,6 +271,91 @@ impl<W: Write> Asker<W> {
         };
         reading.end(end, &mut sink)
     }
+
+    /// What would be sent, as text, with the key masked.
+    ///
+    /// # Errors
+    /// The request cannot be asked.
+    pub fn show(&mut self, line: &Line, cancel: &Arc<Cancel>) -> Result<(), Failure> {
+        let request: Request = line.read().map_err(|e| Failure::new(ErrorClass::Protocol, e.to_string()))?;
+        let target = self.target(&request, cancel)?;
+        let request = match request.format.clone().filter(|_| !target.caps.json_schema) {
+            Some(format) => format::instructed(&request, &format),
+            None => request,
+        };
+        let body = Chat.body(&request, &target)?;
+        let key = (target.endpoint.api_key != "none").then_some(MASK);
+        let mut headers = Chat.headers(key, &body);
+        headers
+            .extend(target.endpoint.headers.keys().map(|name| (name.to_ascii_lowercase(), MASK.to_owned())));
+        let mut text = format!("POST {}\n", target.url(Chat.operation()));
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+        text.push('\n');
+        text.push_str(&String::from_utf8_lossy(&body.bytes));
+        text.push('\n');
+        self.out.text(&text);
+        self.out.flush();
+        Ok(())
+    }
+
+    /// The models of the endpoint.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn models(&mut self, cancel: &Arc<Cancel>) -> Result<Vec<Model>, Failure> {
+        let config = &self.job.conf.config;
+        let name = self.job.endpoint.clone().unwrap_or_else(|| config.model.endpoint.clone());
+        let endpoint = choose::endpoint(config, &name, &self.wire, cancel)?;
+        let target = Target::new(endpoint, String::new());
+        let key = self.key(&target, cancel)?;
+        let mut list = models::list(&mut self.wire, &target, &key, cancel)?;
+        if target.is_local() {
+            for model in list.iter_mut().filter(|model| model.max_context == 0) {
+                let target = Target { model: model.id.clone(), ..target.clone() };
+                model.max_context = models::window(&mut self.wire, &target, &key, cancel).unwrap_or(0);
+            }
+        }
+        Ok(list)
+    }
+}
+
+fn cancelled() -> Failure {
+    Failure::new(ErrorClass::Cancelled, "cancelled")
+}
+
+/// The events of an answer that was checked before it is shown.
+fn events(message: &Message) -> Vec<Event<'_>> {
+    let mut events = Vec::new();
+    for (index, block) in message.content.iter().enumerate() {
+        let mut delta = BlockDelta { index, text: None, partial_json: None };
+        let mut empty = block.clone();
+        empty.raw = None;
+        match (&mut empty.kind, &block.kind) {
+            (
+                Kind::Text { text: hidden } | Kind::Thinking { text: hidden },
+                Kind::Text { text } | Kind::Thinking { text },
+            ) => {
+                hidden.clear();
+                delta.text = Some(text.into());
+            }
+            (Kind::ToolUse { input: hidden, .. }, Kind::ToolUse { input, .. }) => {
+                delta.partial_json = Some(match input {
+                    Input::Object(json) => json.text().into(),
+                    Input::Raw(text) => text.into(),
+                });
+                if let Ok(nothing) = Json::parse("{}") {
+                    *hidden = Input::Object(nothing);
+                }
+            }
+            _ => {}
+        }
+        events.push(Event::Start(BlockStart { index, block: empty }));
+        events.push(Event::Delta(delta));
+        events.push(Event::Stop(BlockStop { index, raw: block.raw.clone() }));
+    }
+    events
 }
 
 fn record(failure: &Failure) -> ErrorRecord {

@@ -1,60 +1,55 @@
-//! The key of an endpoint: read when it is needed, named by its source, never shown.
+//! The key of an endpoint and its further headers: named by their source, never shown.
 
-use std::path::PathBuf;
-use std::{env, fs};
-
+use nub_conf::{Endpoint, Paths, Secret};
 use nub_proto::ErrorClass;
 
 use crate::failure::Failure;
-use crate::target::Target;
 
-/// A key and the further headers of an endpoint, with where the key came from.
+/// Shorter values are no secrets, and would be found in any text.
+const SHORTEST: usize = 6;
+
+/// What goes with every request to an endpoint.
+#[derive(Debug, Clone)]
 pub struct Key {
-    secret: Option<String>,
-    headers: Vec<(String, String)>,
+    secret: Option<Secret>,
+    headers: Vec<(String, Secret)>,
     source: String,
 }
 
 impl Key {
-    /// Nothing.
+    /// Nothing, for answers from a cassette.
     #[must_use]
     pub fn none() -> Key {
         Key { secret: None, headers: Vec::new(), source: "none".into() }
     }
 
-    /// Reads what an endpoint needs.
+    /// Reads what an endpoint needs. May run a command, so it may take long.
     ///
     /// # Errors
-    /// The source holds no key, or one that no header can carry.
-    pub fn of(target: &Target) -> Result<Key, Failure> {
-        let endpoint = &target.endpoint;
-        let source = endpoint.api_key.clone();
-        let missing = |why: String| {
-            Failure::new(ErrorClass::Auth, format!("no key for endpoint '{}': {why}", endpoint.name))
-                .hint(format!("api_key of the endpoint is {source}"))
+    /// A source holds nothing, or what no header can carry.
+    pub fn of(endpoint: &Endpoint, paths: &Paths) -> Result<Key, Failure> {
+        let missing = |e: nub_conf::ConfError| {
+            Failure::new(ErrorClass::Auth, e.to_string()).hint(format!(
+                "endpoint '{}' takes its key from {}; see api_key in nub-config(5)",
+                endpoint.name, endpoint.api_key
+            ))
         };
-        let secret = read(&source).map_err(&missing)?;
-        let mut headers = Vec::new();
-        for (name, value) in &endpoint.headers {
-            let value = match value.strip_prefix("env:") {
-                Some(variable) => from_env(variable).map_err(&missing)?,
-                None => value.clone(),
-            };
-            headers.push((name.to_ascii_lowercase(), value));
-        }
-        Ok(Key { secret, headers, source })
+        Ok(Key {
+            secret: endpoint.key(paths).map_err(missing)?,
+            headers: endpoint.header_values().map_err(missing)?,
+            source: endpoint.api_key.clone(),
+        })
     }
 
     /// The key.
     #[must_use]
     pub fn secret(&self) -> Option<&str> {
-        self.secret.as_deref()
+        self.secret.as_ref().map(Secret::expose)
     }
 
-    /// The endpoint's further headers.
-    #[must_use]
-    pub fn headers(&self) -> &[(String, String)] {
-        &self.headers
+    /// The endpoint's further headers, with their values.
+    pub fn headers(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        self.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.expose().to_owned()))
     }
 
     /// Where the key came from, such as `env:OPENAI_API_KEY`.
@@ -63,45 +58,13 @@ impl Key {
         &self.source
     }
 
-    /// A text in which the key and the values of headers do not appear.
+    /// A text in which neither the key nor the value of a header appears: some servers repeat them.
     #[must_use]
     pub fn mask(&self, text: String) -> String {
         let secrets = self.secret.iter().chain(self.headers.iter().map(|(_, value)| value));
         secrets
+            .map(Secret::expose)
             .filter(|secret| secret.len() >= SHORTEST)
-            .fold(text, |text, secret| text.replace(secret.as_str(), "***"))
-    }
-}
-
-/// Shorter values are no secrets, and would be found in any text.
-const SHORTEST: usize = 6;
-
-fn read(source: &str) -> Result<Option<String>, String> {
-    let key = match source.split_once(':') {
-        Some(("env", name)) => from_env(name)?,
-        Some(("file", path)) => {
-            let path = expand(path);
-            let text =
-                fs::read_to_string(&path).map_err(|e| format!("cannot read '{}': {e}", path.display()))?;
-            text.trim().to_owned()
-        }
-        _ => match source {
-            "none" | "" => return Ok(None),
-            _ => return Err(format!("'{source}' is no source of a key")),
-        },
-    };
-    Ok(Some(key))
-}
-
-fn from_env(name: &str) -> Result<String, String> {
-    let value = env::var(name).map_err(|_| format!("{name} is not set"))?;
-    let value = value.trim();
-    if value.is_empty() { Err(format!("{name} is empty")) } else { Ok(value.to_owned()) }
-}
-
-fn expand(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), env::var_os("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => PathBuf::from(path),
+            .fold(text, |text, secret| if text.contains(secret) { text.replace(secret, "***") } else { text })
     }
 }

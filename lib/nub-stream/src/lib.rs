@@ -8,12 +8,15 @@ mod ask;
 mod assemble;
 pub mod body;
 mod cancel;
+mod cassette;
 pub mod chat;
+mod choose;
 mod chunk;
 pub mod classify;
 mod documents;
 pub mod failure;
 mod finish;
+mod format;
 mod hint;
 mod hold;
 mod http;
@@ -21,6 +24,7 @@ mod ids;
 mod inbox;
 mod key;
 mod lenient;
+mod models;
 mod origin;
 mod output;
 mod proxy;
@@ -36,18 +40,16 @@ mod usage;
 mod watch;
 mod wire;
 
-use std::io::{self, Write};
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nub_conf::{Endpoint, Inputs, Loaded};
-use nub_proto::{ErrorClass, Request};
-use nub_sys::{Exit, Fail, log, tty};
+use nub_conf::{Inputs, Loaded};
+use nub_sys::{Fail, log, tty};
 
 use args::Args;
-use failure::Failure;
 use inbox::Ending;
 use output::Face;
-use target::Target;
 
 /// What is needed to answer requests.
 #[derive(Debug)]
@@ -56,8 +58,22 @@ pub struct Job {
     model: Option<String>,
     endpoint: Option<String>,
     retries: Option<u32>,
+    work: Work,
+    record: Option<PathBuf>,
+    replay: Option<PathBuf>,
     face: Face,
     ending: Ending,
+}
+
+/// What is done with the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Requests are answered.
+    Answer,
+    /// Requests are shown, not sent.
+    DryRun,
+    /// The models of the endpoint are listed.
+    ListModels,
 }
 
 /// Entry point.
@@ -68,7 +84,10 @@ pub fn main() -> ExitCode {
     };
     nub_sys::run("nub-stream", || {
         let job = Job::new(&args)?;
-        serve::serve(job, io::stdin(), io::stdout())
+        match job.work {
+            Work::ListModels => serve::serve(job, io::empty(), io::stdout()),
+            Work::Answer | Work::DryRun => serve::serve(job, io::stdin(), io::stdout()),
+        }
     })
 }
 
@@ -85,8 +104,7 @@ impl Job {
         let coprocess = std::env::var_os("NUB_COPROCESS").is_some();
         if !coprocess && !args.common.quiet {
             for notice in &conf.warnings {
-                // a closed stderr is no reason to stop
-                drop(writeln!(io::stderr(), "nub-stream: warning: {}", notice.message));
+                nub_sys::warn("nub-stream", &notice.message);
             }
         }
         Ok(Job {
@@ -94,33 +112,15 @@ impl Job {
             model: args.model.clone(),
             endpoint: args.endpoint.clone(),
             retries: args.retries,
+            work: match (args.dry_run, args.list_models) {
+                (true, _) => Work::DryRun,
+                (_, true) => Work::ListModels,
+                (false, false) => Work::Answer,
+            },
+            record: args.record.clone(),
+            replay: args.replay.clone(),
             face: args.format.face(tty::stdout()),
             ending: if coprocess { Ending::Cancels } else { Ending::Finishes },
         })
-    }
-
-    /// Where a request goes.
-    fn target(&self, request: &Request) -> Result<Target, Failure> {
-        let config = &self.conf.config;
-        let first = |typed: &Option<String>, asked: &str, configured: &str| {
-            typed.clone().unwrap_or_else(|| if asked.is_empty() { configured } else { asked }.to_owned())
-        };
-        let endpoint = first(&self.endpoint, &request.endpoint, &config.model.endpoint);
-        let model = first(&self.model, &request.model, &config.model.default);
-        let found = config.endpoints.iter().find(|known| known.name == endpoint);
-        let endpoint: Endpoint = found
-            .cloned()
-            .ok_or_else(|| Failure::new(ErrorClass::Config, format!("there is no endpoint '{endpoint}'")))?;
-        let mut caps = nub_conf::Caps::default();
-        endpoint.caps.apply(&mut caps);
-        Ok(Target { endpoint, model, caps, fixed_temperature: false })
-    }
-
-    fn retries(&self, target: &Target) -> u32 {
-        self.retries.unwrap_or(target.endpoint.retries)
-    }
-
-    fn exit(&self) -> Exit {
-        Exit::Success
     }
 }

@@ -48,9 +48,8 @@ impl Attempts {
     pub fn next(&mut self, mut failure: Failure) -> Result<(Again, Failure), Failure> {
         let asked = failure.retry_after_ms.map(Duration::from_millis);
         if let Some(wait) = asked.filter(|wait| failure.retryable && *wait > PATIENCE) {
-            let told =
-                format!("the server asks to wait {}; nub waits at most {}", spoken(wait), spoken(PATIENCE));
-            failure.hint.get_or_insert(told);
+            failure.message = format!("{} (the server asks to wait {})", failure.message, spoken(wait));
+            failure.hint.get_or_insert(format!("nub waits at most {}: try again later", spoken(PATIENCE)));
             return Err(failure);
         }
         if !failure.retryable || self.made >= self.max {
@@ -115,7 +114,7 @@ mod tests {
         let (again, _) = Attempts::new(1).next(failure(Some(60_000))).unwrap();
         assert!(again.delay >= Duration::from_secs(60) && again.delay <= Duration::from_millis(60_100));
         let late = Attempts::new(1).next(failure(Some(61_000))).unwrap_err();
-        assert!(late.hint.unwrap().contains("61 s"));
+        assert!(late.message.contains("61 s"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nub_conf::{Caps, Endpoint};
+use nub_conf::{Caps, Endpoint, Known};
 
 /// Until the first byte of an answer, elsewhere and on loopback (where a prompt may be computed slowly).
 const FIRST_BYTE: Duration = Duration::from_secs(300);
@@ -22,6 +22,20 @@ pub struct Target {
 }
 
 impl Target {
+    /// A model at an endpoint, with what the registry and the configuration say about the two.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, model: String) -> Target {
+        let Known { caps, fixed_temperature } = endpoint.resolve(&model);
+        Target { endpoint, model, caps, fixed_temperature }
+    }
+
+    /// The address of something beside the API, such as `props`: below the root of the server.
+    #[must_use]
+    pub fn root(&self, path: &str) -> String {
+        let base = self.endpoint.base_url.split('?').next().unwrap_or_default().trim_end_matches('/');
+        format!("{}/{path}", base.strip_suffix("/v1").unwrap_or(base))
+    }
+
     /// The address of an operation such as `chat/completions`: its path is added, a query is kept.
     #[must_use]
     pub fn url(&self, operation: &str) -> String {
