@@ -55,7 +55,7 @@ fn names_are_complete() {
     {
         assert!(NAMES.contains(&name));
     }
-    assert_eq!(NAMES.len(), 28);
+    assert_eq!(NAMES.len(), 29);
 }
 
 #[test]

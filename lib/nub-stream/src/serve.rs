@@ -115,20 +115,7 @@ fn row(model: &Model, width: usize) -> String {
 }
 
 fn exit(class: ErrorClass) -> Exit {
-    match class {
-        ErrorClass::Cancelled => Exit::Cancelled,
-        ErrorClass::Config | ErrorClass::Protocol => Exit::Usage,
-        ErrorClass::Limit => Exit::Limit,
-        ErrorClass::RateLimit
-        | ErrorClass::Server
-        | ErrorClass::Network
-        | ErrorClass::Timeout
-        | ErrorClass::Truncated
-        | ErrorClass::ContextLength
-        | ErrorClass::BadRequest
-        | ErrorClass::Auth
-        | ErrorClass::Internal => Exit::Failure,
-    }
+    Exit::of_code(Some(i32::from(class.exit_code())))
 }
 
 /// A failure for a person.
