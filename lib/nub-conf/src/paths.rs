@@ -91,6 +91,8 @@ impl Paths {
 /// it would open everything the user has to the file tools.
 fn root_of(cwd: &Path, home: &Path) -> Option<PathBuf> {
     let device = fs::metadata(cwd).ok()?.dev();
+    // the working folder is without links, so the home must be too
+    let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
     for folder in cwd.ancestors() {
         if folder != cwd && (folder == home || fs::metadata(folder).is_ok_and(|meta| meta.dev() != device)) {
             return None;

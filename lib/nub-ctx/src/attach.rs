@@ -132,7 +132,7 @@ pub(crate) fn schema(path: &Path) -> Result<Format, Fail> {
 
 /// JSON without the blanks between its tokens, keys in their order: a record is one line, and the
 /// order of properties is the order in which a model fills them.
-fn minified(json: &str) -> String {
+pub(crate) fn minified(json: &str) -> String {
     let (mut in_string, mut escaped) = (false, false);
     json.chars()
         .filter(|c| {

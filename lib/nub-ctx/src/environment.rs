@@ -5,16 +5,22 @@ use std::path::Path;
 
 use nub_conf::Paths;
 
+use nub_proto::Warning;
+
 use crate::attach::one_line;
+use crate::warning;
 
 /// The block of the system prompt.
-pub(crate) fn describe(paths: &Paths) -> String {
+pub(crate) fn describe(paths: &Paths, warnings: &mut Vec<Warning>) -> String {
     let mut lines = vec![format!("OS: {}", std::env::consts::OS), format!("Shell: {}", shell())];
     let root = one_line(&paths.root.to_string_lossy());
     if paths.in_repo {
         lines.push(format!("Repository: {root}"));
-        let branch = paths.git().and_then(|git| git.branch());
-        lines.push(format!("Branch at the start: {}", branch.as_deref().unwrap_or("unknown")));
+        let branch = paths.git().and_then(|git| git.branch()).unwrap_or_else(|| {
+            warnings.push(warning("git", "the branch is unknown: git's file HEAD names none"));
+            "unknown".into()
+        });
+        lines.push(format!("Branch at the start: {branch}"));
     } else {
         lines.push(format!("Folder: {root} (no git repository)"));
     }

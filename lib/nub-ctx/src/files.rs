@@ -28,12 +28,15 @@ struct Found {
     notes: Vec<String>,
 }
 
-/// Reads the context files, in order, as long as they fit `context.max_tokens`.
-pub(crate) fn read(job: &Job, loaded: &Loaded, warnings: &mut Vec<Warning>) -> Vec<Part> {
+/// Reads the context files, in order, as long as they fit `context.max_tokens` and half of the window
+/// (of that many tokens, 0 = unknown).
+pub(crate) fn read(job: &Job, loaded: &Loaded, window: u64, warnings: &mut Vec<Warning>) -> Vec<Part> {
     if job.with_files == WithFiles::No {
         return Vec::new();
     }
-    let limit = loaded.config.context.max_tokens;
+    let half = if window == 0 { u64::MAX } else { window / 2 };
+    let limit = loaded.config.context.max_tokens.min(half);
+    let name_of_limit = if limit == half { "half of the window" } else { "context.max_tokens" };
     let mut left = limit;
     let mut seen = Vec::new();
     let mut parts = Vec::new();
@@ -55,16 +58,15 @@ pub(crate) fn read(job: &Job, loaded: &Loaded, warnings: &mut Vec<Warning>) -> V
                 if lost > 0 {
                     warn(
                         "context_truncated",
-                        &format!("is shortened: {lost} bytes do not fit context.max_tokens ({limit})"),
+                        &format!("is shortened: {lost} bytes do not fit {name_of_limit} ({limit})"),
                     );
                 }
                 left = left.saturating_sub(nub_tokens::text(&part.text));
                 parts.push(part);
             }
-            None => warn(
-                "context_truncated",
-                &format!("is left out: it does not fit context.max_tokens ({limit})"),
-            ),
+            None => {
+                warn("context_truncated", &format!("is left out: it does not fit {name_of_limit} ({limit})"))
+            }
         }
     }
     parts
@@ -159,7 +161,7 @@ fn fit(name: &str, text: &str, limit: u64) -> Option<(Part, usize)> {
 
 /// The longest beginning of whole lines that costs at most that many tokens; of a first line that is
 /// too long by itself, the beginning.
-fn prefix(text: &str, room: u64) -> &str {
+pub(crate) fn prefix(text: &str, room: u64) -> &str {
     let mut end = 0;
     // a prefix never costs more than its lines do one by one
     let mut left = room;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use nub_conf::Loaded;
+use nub_conf::{Endpoint, Loaded};
 use nub_proto::{Block, Context, Json, Source, ToolDef, Warning};
 use nub_sys::Fail;
 
@@ -34,11 +34,12 @@ pub(crate) fn context(
     loaded: &Loaded,
     tools: Vec<ToolDef>,
     files: Vec<Part>,
+    window: u64,
     warnings: &mut Vec<Warning>,
 ) -> Result<Context, Fail> {
     let cwd = &loaded.paths.cwd;
-    let mut parts = vec![base(job, loaded, &tools, warnings)?];
-    parts.push(Part::new("environment", "environment", environment::describe(&loaded.paths)));
+    let mut parts = vec![base(job, loaded, &tools, window, warnings)?];
+    parts.push(Part::new("environment", "environment", environment::describe(&loaded.paths, warnings)));
     parts.extend(files);
     for value in &job.append_system {
         parts.push(Part::new("option", "--append-system", attach::file_or_text(cwd, value)?));
@@ -60,7 +61,13 @@ pub(crate) fn context(
 
 /// The base prompt, or what the user puts in its place. A repository cannot: it would speak with the
 /// voice of the program.
-fn base(job: &Job, loaded: &Loaded, tools: &[ToolDef], warnings: &mut Vec<Warning>) -> Result<Part, Fail> {
+fn base(
+    job: &Job,
+    loaded: &Loaded,
+    tools: &[ToolDef],
+    window: u64,
+    warnings: &mut Vec<Warning>,
+) -> Result<Part, Fail> {
     let theirs = loaded.paths.dot_nub().join("SYSTEM.md");
     if theirs.symlink_metadata().is_ok() {
         let message = format!("'{}' is ignored: the repository is not trusted", theirs.display());
@@ -73,15 +80,19 @@ fn base(job: &Job, loaded: &Loaded, tools: &[ToolDef], warnings: &mut Vec<Warnin
     if own.is_file() {
         return Ok(Part::new("base", own.to_string_lossy(), attach::read_text(&own)?));
     }
-    Ok(Part::new("base", "base prompt", base::prompt(tools, window(job, loaded))))
+    Ok(Part::new("base", "base prompt", base::prompt(tools, window)))
 }
 
 /// The window of the model as far as it is known, in tokens; 0 = unknown.
-fn window(job: &Job, loaded: &Loaded) -> u64 {
+pub(crate) fn window(job: &Job, loaded: &Loaded) -> u64 {
     let model = &loaded.config.model;
     let endpoint = loaded.config.endpoint(job.endpoint.as_ref().unwrap_or(&model.endpoint));
     let name = job.model.as_ref().unwrap_or(&model.default);
-    endpoint.map_or(0, |endpoint| endpoint.resolve(name).caps.max_context)
+    // what the user wrote is known without reading the registry
+    let known = |endpoint: Endpoint| {
+        endpoint.caps.max_context.unwrap_or_else(|| endpoint.resolve(name).caps.max_context)
+    };
+    endpoint.map_or(0, known)
 }
 
 /// A name for system and tools that depends on nothing else: FNV-1a over their JSON, 128 bits wide.

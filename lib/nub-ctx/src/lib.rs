@@ -67,10 +67,14 @@ fn run(job: &Job, loaded: &Loaded, input: impl Read, output: impl Write) -> Resu
     let taken = stdin::take(job, cwd, input, &mut writer)?;
     let listing = tools::start(job, cwd, &taken.tools)?;
     let mut warnings: Vec<Warning> = loaded.warnings.iter().map(|n| warning(n.code, &n.message)).collect();
-    let sources = files::read(job, loaded, &mut warnings);
+    let window = head::window(job, loaded);
+    let files = files::read(job, loaded, window, &mut warnings);
     let tools = tools::choose(job, cwd, taken.tools, listing)?;
-    let context = head::context(job, loaded, tools, sources, &mut warnings)?;
+    let context = head::context(job, loaded, tools, files, window, &mut warnings)?;
     let request = request(job, loaded, taken.messages, &context)?;
+    for warning in &warnings {
+        log::write(log::Level::Warn, &warning.message);
+    }
     match job.form {
         Form::Records => records(job, &mut writer, &warnings, &context, &request),
         Form::Text => {
