@@ -1,5 +1,11 @@
-//! nub: the program for people; see man/nub.1.
+//! nub: the program for people, with the manual pages of every program in it; see man/nub.1.
 
 fn main() -> std::process::ExitCode {
-    nub_porcelain::main()
+    nub_porcelain::main(PAGES)
 }
+
+const PAGES: &[nub_porcelain::Page] = &[
+    ("nub.1", include_str!("../man/nub.1")),
+    ("nub.7", include_str!("../man/nub.7")),
+    ("nub-protocol.7", include_str!("../man/nub-protocol.7")),
+];

@@ -1,5 +1,6 @@
 //! Command lines: clap's answers in the house's form.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -13,6 +14,14 @@ use crate::Exit;
 /// The code to end with, after help, version or a usage error was printed.
 pub fn parse<A: clap::Parser>(name: &str) -> Result<A, ExitCode> {
     A::try_parse().map_err(|e| tell(name, &e))
+}
+
+/// Parses a command line that a program made up, without the program's name.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_from<A: clap::Parser>(name: &str, words: Vec<OsString>) -> Result<A, ExitCode> {
+    A::try_parse_from(std::iter::once(name.into()).chain(words)).map_err(|e| tell(name, &e))
 }
 
 fn tell(name: &str, e: &clap::Error) -> ExitCode {

@@ -1,6 +1,9 @@
 //! What a stream is connected to.
 
 use std::io::IsTerminal;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Whether stdin is a terminal.
 #[must_use]
@@ -27,4 +30,14 @@ pub fn columns() -> Option<usize> {
         .or_else(|_| rustix::termios::tcgetwinsize(rustix::stdio::stderr()))
         .ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Whether stdin has something to read, or has ended, within this time.
+#[must_use]
+pub fn stdin_ready(within: Duration) -> bool {
+    let stdin = rustix::stdio::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let timeout = Timespec::try_from(within).ok();
+    // what cannot be waited for can be read at once
+    !matches!(poll(&mut fds, timeout.as_ref()), Ok(0))
 }
