@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod cases; // the folders of tests/cases
-mod cli; // nub: print mode, the plain session, dispatch, the demo
+mod cli; // nub: print mode, the prompt, dispatch, the pages
+mod cli_fake; // a nub-loop that says what the test wants
+mod cli_signals; // nub: how it ends
+mod cli_talk; // nub: the line session
 mod conf; // the configuration as every program reads it
 mod context; // the system prompt of nub-ctx
 mod ctx; // nub-ctx

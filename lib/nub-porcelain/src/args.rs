@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", requires = "print")]
     file: Vec<PathBuf>,
     /// Go on with the latest session
-    #[arg(short, long = "continue", conflicts_with = "session")]
+    #[arg(short = 'c', long = "continue", conflicts_with = "session")]
     again: bool,
     /// Go on with this session: id, prefix of one, path, or latest
     #[arg(short, long, value_name = "SESSION")]

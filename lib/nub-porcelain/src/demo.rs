@@ -13,7 +13,6 @@ use nub_render::{Line, Style};
 use nub_sys::{Exit, Fail};
 
 use crate::args::{self, Command};
-use crate::engine::Changes;
 use crate::print;
 use crate::prompt::prompt;
 use crate::show;
@@ -54,15 +53,19 @@ pub(crate) fn main(rest: &[OsString]) -> ExitCode {
         Err(code) => return code,
     };
     nub_sys::run(crate::NAME, || {
-        supervise(Manner::Once, || {}, move |watch| {
-            let mut view = View::new(io::stdout(), io::stdout(), Screen::only_stdout(Noise::Normal));
-            let demo = Demo::make()?;
-            let end = demo.play(watch, &mut view);
-            if args.rm {
-                demo.remove()?;
-            }
-            end
-        })
+        supervise(
+            Manner::Once,
+            || {},
+            move |watch| {
+                let mut view = View::new(io::stdout(), io::stdout(), Screen::only_stdout(Noise::Normal));
+                let demo = Demo::make()?;
+                let end = demo.play(watch, &mut view);
+                if args.rm {
+                    demo.remove()?;
+                }
+                end
+            },
+        )
     })
 }
 
@@ -102,7 +105,8 @@ impl Demo {
         self.test(view)?;
         view.line(&heading("nub -p, with a recorded model"))?;
         view.line(&Line::of(Style::Mark, "› ").with(Style::Bold, PROMPT))?;
-        let exit = print::text(watch, &self.command(), &self.changes(), &prompt(InputOp::Prompt, PROMPT), view)?;
+        let exit =
+            print::text(watch, &self.command(), &self.changes(), &prompt(InputOp::Prompt, PROMPT), view)?;
         view.line(&heading("What git says"))?;
         let diff = self.git(&["diff", "--no-color", "--no-ext-diff"])?;
         show::all(nub_render::diff(&diff, usize::MAX), view)?;
@@ -120,8 +124,10 @@ impl Demo {
     fn goodbye(&self, view: &mut Stage) -> Result<(), Fail> {
         view.line(&heading("What was real"))?;
         let words = [
-            "The model was a recording: its words and calls come from a cassette that is part of nub, and".into(),
-            "nothing went over a network. Everything else was real: the programs, the tools, the shell, git,".into(),
+            "The model was a recording: its words and calls come from a cassette that is part of nub, and"
+                .into(),
+            "nothing went over a network. Everything else was real: the programs, the tools, the shell, git,"
+                .into(),
             format!("and the session: cd {} && nub session tree", self.repo().display()),
             String::new(),
         ];
@@ -152,7 +158,8 @@ impl Demo {
     fn changes(&self) -> Vec<(OsString, Option<OsString>)> {
         let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"NUB_") && name != "NUB_EXEC_PATH";
         let names = std::env::vars_os().map(|(name, _)| name).filter(ours);
-        let mut changes: Vec<_> = names.chain(GIT_VARS.iter().map(OsString::from)).map(|name| (name, None)).collect();
+        let mut changes: Vec<_> =
+            names.chain(GIT_VARS.iter().map(OsString::from)).map(|name| (name, None)).collect();
         for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
             changes.push((name.into(), Some(self.base.join("home").into())));
         }
@@ -171,17 +178,22 @@ impl Demo {
     fn run(&self, program: &str, args: &[&str]) -> Result<Output, Fail> {
         let mut process = Process::new(program);
         process.args(args).current_dir(self.repo()).stdin(Stdio::null());
-        GIT_VARS.iter().for_each(|name| drop(process.env_remove(name)));
+        for name in GIT_VARS {
+            process.env_remove(name);
+        }
         process.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
         for role in ["AUTHOR", "COMMITTER"] {
-            process.env(format!("GIT_{role}_NAME"), "nub demo").env(format!("GIT_{role}_EMAIL"), "demo@localhost");
+            process
+                .env(format!("GIT_{role}_NAME"), "nub demo")
+                .env(format!("GIT_{role}_EMAIL"), "demo@localhost");
         }
         process.output().map_err(|e| Fail::failure(format!("cannot run '{program}': {e}")))
     }
 }
 
 /// Variables that would point git at another repository.
-const GIT_VARS: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"];
+const GIT_VARS: &[&str] =
+    &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"];
 
 fn heading(text: &str) -> Line {
     Line::of(Style::Bold, format!("== {text}"))

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use nub_sys::{Exit, Fail, tty};
 
@@ -21,7 +22,8 @@ pub(crate) fn help(pages: &[Page], args: &[OsString]) -> Result<Exit, Fail> {
         Some(page) => show(page),
         None if dispatch::is_name(&name) => dispatch::run(&name, &["--help".into()]),
         None => {
-            Err(Fail::usage(format!("there is no page '{name}'")).advice("the pages are listed in 'nub help'"))
+            Err(Fail::usage(format!("there is no page '{name}'"))
+                .advice("the pages are listed in 'nub help'"))
         }
     }
 }
@@ -36,21 +38,42 @@ fn find<'a>(pages: &'a [Page], name: &str) -> Option<&'a str> {
 }
 
 fn show(page: &str) -> Result<Exit, Fail> {
-    let pager: &[&str] = if tty::stdout() { &["-a"] } else { &[] };
-    if format("mandoc", pager, page) || format("man", &["-l", "-"], page) {
+    if tty::stdout() && (paged("mandoc", &["-a"], page) || paged("man", &["-l", "-"], page)) {
         return Ok(Exit::Success);
     }
-    io::stdout().write_all(plain(page).as_bytes()).map_err(|e| Fail::output(&e))?;
+    let text = formatted("mandoc", &[], page).or_else(|| formatted("man", &["-l", "-"], page));
+    let text = text.unwrap_or_else(|| plain(page));
+    io::stdout().write_all(text.as_bytes()).map_err(|e| Fail::output(&e))?;
     Ok(Exit::Success)
 }
 
-/// Whether the formatter is there and did its work.
-fn format(program: &str, args: &[&str], page: &str) -> bool {
-    let child = Command::new(program).args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = child else { return false };
-    // a formatter that does not read to the end says so by its status
-    drop(child.stdin.take().map(|mut stdin| stdin.write_all(page.as_bytes())));
-    child.wait().is_ok_and(|status| status.success())
+/// Whether the formatter is there and showed the page.
+fn paged(program: &str, args: &[&str], page: &str) -> bool {
+    fed(Command::new(program).args(args), page).is_some_and(|output| output.status.success())
+}
+
+/// The page as the formatter writes it, without overstriking.
+fn formatted(program: &str, args: &[&str], page: &str) -> Option<String> {
+    let output = fed(Command::new(program).args(args).stdout(Stdio::piped()), page)?;
+    let struck = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    let mut text = String::with_capacity(struck.len());
+    for c in struck.chars() {
+        match c {
+            '\u{8}' => drop(text.pop()),
+            c => text.push(c),
+        }
+    }
+    text.contains("SEE ALSO").then_some(text)
+}
+
+fn fed(command: &mut Command, page: &str) -> Option<Output> {
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut stdin = child.stdin.take()?;
+    thread::scope(|scope| {
+        // a formatter that does not read to the end says so by its status
+        scope.spawn(move || drop(stdin.write_all(page.as_bytes())));
+        child.wait_with_output().ok()
+    })
 }
 
 /// mdoc without its macros: not pretty, but all of the words.
@@ -87,7 +110,8 @@ fn inline(text: &str) -> String {
                 glued |= word == "Ns";
                 continue;
             }
-            "Ar" | "Cm" | "Nm" | "Pa" | "Ev" | "Xr" | "Op" | "Li" | "Em" | "Sy" | "Ql" | "Dq" | "Sq" | "Pq" => {
+            "Ar" | "Cm" | "Nm" | "Pa" | "Ev" | "Xr" | "Op" | "Li" | "Em" | "Sy" | "Ql" | "Dq" | "Sq"
+            | "Pq" => {
                 continue;
             }
             "Oo" => "[",

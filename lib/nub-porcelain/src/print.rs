@@ -17,10 +17,14 @@ use crate::view::{Screen, View};
 /// # Errors
 /// nub-loop cannot be started, says something that is no record, or needs the user's word.
 pub(crate) fn run(command: Command, mode: Mode, screen: Screen, input: InputRecord) -> Result<Exit, Fail> {
-    supervise(Manner::Once, || {}, move |watch| match mode {
-        Mode::Text => text(watch, &command, &[], &input, &mut View::real(screen)),
-        Mode::Json => json(watch, &command, &input, io::stdout()),
-    })
+    supervise(
+        Manner::Once,
+        || {},
+        move |watch| match mode {
+            Mode::Text => text(watch, &command, &[], &input, &mut View::real(screen)),
+            Mode::Json => json(watch, &command, &input, io::stdout()),
+        },
+    )
 }
 
 /// The answer as text.

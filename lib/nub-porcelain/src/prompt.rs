@@ -52,11 +52,12 @@ pub(crate) fn assemble<R: Read>(ask: &Ask, piped: Option<Piped<R>>) -> Result<In
 
 /// Whether a pipe has something to say. An open one that stays silent (a job runner's) must not hang us.
 fn something_comes() -> bool {
-    tty::stdin_ready(GRACE) || {
-        let text = "nub: warning: stdin is open but silent, going on without it\n  to wait for it: nub -p PROMPT -\n";
-        drop(std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()));
-        false
-    }
+    tty::stdin_ready(GRACE)
+        || {
+            let text = "nub: warning: stdin is open but silent, going on without it\n  to wait for it: nub -p PROMPT -\n";
+            drop(std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()));
+            false
+        }
 }
 
 #[derive(Default)]

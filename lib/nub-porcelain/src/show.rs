@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use nub_proto::{
-    BlockDelta, BlockStart, BlockStop, Compaction, ErrorRecord, Kind, Line as Raw, MessageRecord, Node, PermissionRequest,
-    Queue, Ready, Record, Retry, Role, RunResult, Stop, ToolEnd, ToolOutput, ToolStart, TurnStart, Warning,
+    BlockDelta, BlockStart, BlockStop, Compaction, ErrorRecord, Kind, Line as Raw, MessageRecord, Node,
+    PermissionRequest, Queue, Ready, Record, Retry, Role, RunResult, Stop, ToolEnd, ToolOutput, ToolStart,
+    TurnStart, Warning,
 };
 use nub_render::{Line, Style};
 use nub_sys::{Exit, Fail};
@@ -61,7 +62,9 @@ impl Show {
                 all(thought(&std::mem::take(&mut self.thought)), view)?;
             }
             TurnStart::TYPE => self.streamed = false,
-            MessageRecord::<nub_proto::Message>::TYPE | Node::<nub_proto::Message>::TYPE if !self.streamed => {
+            MessageRecord::<nub_proto::Message>::TYPE | Node::<nub_proto::Message>::TYPE
+                if !self.streamed =>
+            {
                 self.unstreamed(&read(raw)?, view)?;
             }
             ToolStart::TYPE if noise >= Noise::Normal => self.call(&read(raw)?, view)?,
@@ -142,11 +145,7 @@ impl Show {
         }
     }
 
-    fn result<O: Write, E: Write>(
-        &mut self,
-        result: RunResult,
-        view: &mut View<O, E>,
-    ) -> Result<Seen, Fail> {
+    fn result<O: Write, E: Write>(&mut self, result: RunResult, view: &mut View<O, E>) -> Result<Seen, Fail> {
         view.end_text()?;
         let well = result.stop == Stop::EndTurn || self.failed;
         if view.screen.noise >= Noise::Verbose || (view.screen.noise >= Noise::Normal && !well) {
