@@ -54,7 +54,7 @@ struct History<'a> {
 impl<'a> History<'a> {
     /// The system prompt: one message, or the head of the first user message.
     fn system(&mut self) {
-        let content = self.content(&self.ground.request.system);
+        let content = self.content(&self.ground.system);
         if content.is_empty() {
             return;
         }
@@ -62,7 +62,7 @@ impl<'a> History<'a> {
             self.wires.insert(0, Wire::new(role, content));
             return;
         }
-        let texts = self.ground.request.system.iter().filter_map(|block| match &block.kind {
+        let texts = self.ground.system.iter().filter_map(|block| match &block.kind {
             Kind::Text { text } => Some(text.as_str()),
             _ => None,
         });

@@ -3,6 +3,7 @@
 
 mod history;
 mod ids;
+mod invite;
 mod message;
 mod names;
 mod object;
@@ -10,7 +11,7 @@ mod schema;
 mod tools;
 
 use nub_conf::{MaxTokensField, SystemRole};
-use nub_proto::{ErrorClass, Format, Json, Request};
+use nub_proto::{Block, ErrorClass, Format, Json, Request};
 use serde::Serialize;
 
 pub use names::Names;
@@ -35,6 +36,8 @@ pub struct Body {
 /// What the parts of a body are built from.
 pub(crate) struct Ground<'a> {
     pub request: &'a Request,
+    /// The system prompt as it is sent.
+    pub system: Vec<Block>,
     pub target: &'a Target,
     pub names: Names,
     pub ids: Ids,
@@ -70,6 +73,7 @@ pub fn build(request: &Request, target: &Target) -> Result<Body, Failure> {
     let caps = &target.caps;
     let ground = Ground {
         request,
+        system: invite::system(request, caps),
         target,
         names: Names::of(request),
         ids: Ids::of(request, &caps.tool_id_format),
