@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use crate::check;
 use crate::class::{Class, Key};
-use crate::layer::{Field, Layer, Section, Value, wrong};
+use crate::layer::{Field, Layer, Section, Value, mismatch};
 use crate::word::words;
 
 macro_rules! caps {
@@ -213,7 +213,7 @@ impl Field for InlineThink {
             DeValue::Boolean(true) => Ok(InlineThink::On),
             DeValue::Boolean(false) => Ok(InlineThink::Off),
             DeValue::String(word) if word == "implicit" => Ok(InlineThink::Implicit),
-            other => wrong::<InlineThink>(other),
+            other => Err(mismatch::<InlineThink>(other)),
         }
     }
 }

@@ -92,6 +92,8 @@ pub(crate) struct Layer<'a> {
     pub(crate) ignored: Vec<String>,
 }
 
+/// Faults beyond this many get no hint: looking for one takes time, and a file may be all faults.
+const HINTED: usize = 64;
 /// The most of a foreign word that a message shows, in characters.
 const SHOWN: usize = 60;
 
@@ -104,8 +106,8 @@ pub(crate) fn shown(text: &str) -> String {
     short.replace("\\'", "'").replace("\\\"", "\"")
 }
 
-/// What stands in the place of a value of another kind.
-pub(crate) fn wrong<T: Field>(value: &DeValue) -> Result<T, String> {
+/// What is wrong with a value of another kind than the key's.
+pub(crate) fn mismatch<T: Field>(value: &DeValue) -> String {
     let kind = match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a whole number",
@@ -115,7 +117,7 @@ pub(crate) fn wrong<T: Field>(value: &DeValue) -> Result<T, String> {
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
     };
-    Err(format!("must be {}, not {kind}", T::WANT))
+    format!("must be {}, not {kind}", T::WANT)
 }
 
 /// A type that a key can have.
@@ -127,7 +129,7 @@ pub(crate) trait Field: Sized + PartialEq {
 
     /// Reads a value, or says what is wrong with it.
     fn read(value: &DeValue) -> Result<Self, String> {
-        wrong(value)
+        Err(mismatch::<Self>(value))
     }
 
     /// The value that a variable's text stands for.
@@ -214,10 +216,7 @@ impl<'a> Layer<'a> {
     pub(crate) fn table<S: Section>(&mut self, target: &mut S, value: &Value) {
         match value.get_ref() {
             DeValue::Table(table) => self.keys(target, table),
-            other => {
-                let reason = wrong::<S>(other).err().unwrap_or_default();
-                self.fault(value.span().start, &reason);
-            }
+            other => self.fault(value.span().start, &mismatch::<S>(other)),
         }
     }
 
@@ -225,7 +224,9 @@ impl<'a> Layer<'a> {
         for (key, value) in table {
             self.path.push(shown(key.get_ref()));
             if !target.lay_key(key.get_ref(), self, value) {
-                let hint = nearest(key.get_ref(), S::KEYS, Config::KEYS);
+                let hint = (self.faults.len() < HINTED)
+                    .then(|| nearest(key.get_ref(), S::KEYS, Config::KEYS))
+                    .flatten();
                 let hint = hint.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default();
                 let reason = format!("unknown key '{}'{hint}", self.name());
                 self.faults.push((key.span().start, reason));
@@ -234,12 +235,15 @@ impl<'a> Layer<'a> {
         }
     }
 
-    fn leaf<T: Field>(&mut self, target: &mut T, class: Class, check: Check<T>, value: &Value) {
-        let read = match (self.place, value.get_ref()) {
+    fn read<T: Field>(&self, value: &Value) -> Result<T, String> {
+        match (self.place, value.get_ref()) {
             (Place::Env(_), DeValue::String(text)) => T::read(&T::typed(text)),
             (Place::Env(_) | Place::File(..), other) => T::read(other),
-        };
-        let new = match read {
+        }
+    }
+
+    fn leaf<T: Field>(&mut self, target: &mut T, class: Class, check: Check<T>, value: &Value) {
+        let new = match self.read(value) {
             Ok(new) => new,
             Err(reason) => return self.fault(value.span().start, &reason),
         };
@@ -266,15 +270,8 @@ impl<'a> Layer<'a> {
     /// Lays one entry of a table whose keys are free words.
     fn entry<T: Field>(&mut self, map: &mut BTreeMap<String, T>, key: &Spanned<Cow<str>>, value: &Value) {
         self.path.push(shown(key.get_ref()));
-        let read = match (self.place, value.get_ref()) {
-            (Place::Env(_), DeValue::String(text)) => T::read(&T::typed(text)),
-            (Place::Env(_) | Place::File(..), other) => T::read(other),
-        };
-        match read {
-            Ok(new) => {
-                map.insert(key.get_ref().to_string(), new);
-                self.set(key.span().start);
-            }
+        match self.read(value) {
+            Ok(new) => drop(map.insert(key.get_ref().to_string(), new)),
             Err(reason) => self.fault(value.span().start, &reason),
         }
         self.path.pop();
@@ -319,12 +316,12 @@ impl<T: Field> Field for BTreeMap<String, T> {
 
     fn lay(&mut self, layer: &mut Layer, _: Class, check: Check<Self>, value: &Value) {
         let DeValue::Table(table) = value.get_ref() else {
-            let reason = wrong::<Self>(value.get_ref()).err().unwrap_or_default();
-            return layer.fault(value.span().start, &reason);
+            return layer.fault(value.span().start, &mismatch::<Self>(value.get_ref()));
         };
         for (key, value) in table {
             layer.entry(self, key, value);
         }
+        layer.set(value.span().start);
         if let Some(reason) = check(self) {
             layer.fault(value.span().start, &reason);
         }

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::caps::TextToolCalls;
 use crate::class::Rule;
-use crate::layer::{Field, wrong};
+use crate::layer::{Field, mismatch};
 
 /// A variable's text as TOML, or as a string where it is none (which is then reported).
 fn toml(text: &str) -> DeValue<'_> {
@@ -33,7 +33,7 @@ macro_rules! whole {
             const WANT: &'static str = "a whole number";
 
             fn read(value: &DeValue) -> Result<$type, String> {
-                let DeValue::Integer(number) = value else { return wrong::<$type>(value) };
+                let DeValue::Integer(number) = value else { return Err(mismatch::<$type>(value)) };
                 <$type>::from_str_radix(number.as_str(), number.radix())
                     .map_err(|_| format!("must be a whole number from 0 to {}", <$type>::MAX))
             }
@@ -60,7 +60,7 @@ impl Field for f64 {
         let text = match value {
             DeValue::Float(number) => number.as_str(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            other => return wrong::<f64>(other),
+            other => return Err(mismatch::<f64>(other)),
         };
         text.parse().map_err(|_| "must be a number".to_owned())
     }
@@ -78,7 +78,7 @@ impl Field for bool {
     const WANT: &'static str = "true or false";
 
     fn read(value: &DeValue) -> Result<bool, String> {
-        value.as_bool().map_or_else(|| wrong::<bool>(value), Ok)
+        value.as_bool().ok_or_else(|| mismatch::<bool>(value))
     }
 
     fn typed(text: &str) -> DeValue<'_> {
@@ -94,12 +94,15 @@ impl Field for String {
     const WANT: &'static str = "a string";
 
     fn read(value: &DeValue) -> Result<String, String> {
-        value.as_str().map_or_else(|| wrong::<String>(value), |text| Ok(text.to_owned()))
+        value.as_str().map(str::to_owned).ok_or_else(|| mismatch::<String>(value))
     }
 }
 
-fn items<T: Field>(value: &DeValue, want: impl Fn() -> Result<Vec<T>, String>) -> Result<Vec<T>, String> {
-    let DeValue::Array(list) = value else { return want() };
+fn items<T: Field>(value: &DeValue) -> Result<Vec<T>, String>
+where
+    Vec<T>: Field,
+{
+    let DeValue::Array(list) = value else { return Err(mismatch::<Vec<T>>(value)) };
     list.iter()
         .enumerate()
         .map(|(at, item)| T::read(item.get_ref()).map_err(|e| format!("entry {} {e}", at + 1)))
@@ -110,7 +113,7 @@ impl Field for Vec<String> {
     const WANT: &'static str = "a list of strings";
 
     fn read(value: &DeValue) -> Result<Vec<String>, String> {
-        items(value, || wrong::<Vec<String>>(value))
+        items(value)
     }
 
     fn typed(text: &str) -> DeValue<'_> {
@@ -146,7 +149,7 @@ impl Field for Vec<TextToolCalls> {
     const WANT: &'static str = "a list of words";
 
     fn read(value: &DeValue) -> Result<Vec<TextToolCalls>, String> {
-        items(value, || wrong::<Vec<TextToolCalls>>(value))
+        items(value)
     }
 }
 

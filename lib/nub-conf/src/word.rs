@@ -63,7 +63,7 @@ macro_rules! words {
             fn read(value: &toml::de::DeValue) -> Result<$name, String> {
                 match value.as_str() {
                     Some(text) => crate::word::read(text),
-                    None => crate::layer::wrong::<$name>(value),
+                    None => Err(crate::layer::mismatch::<$name>(value)),
                 }
             }
 

@@ -47,6 +47,7 @@ fn a_repository_can_only_tighten() {
 fn a_repository_cannot_stop_nub() {
     let place = Place::new();
     let deep = format!("a = {}", "[".repeat(100_000));
+    let many: String = (0..60_000).map(|n| format!("max_{n} = 1\n")).collect();
     for text in [
         "= = =",
         "version = 9",
@@ -54,6 +55,7 @@ fn a_repository_cannot_stop_nub() {
         "[limits]\nmax_turns = 0",
         "model = 1",
         &deep,
+        &many,
         "\u{1b}]0;x\u{7} = 1",
         "[permissions]\ndeny_paths = [\"[\"]",
         "[[limits]]\n[[limits]]",
