@@ -35,12 +35,7 @@ pub(crate) fn take(
     let head = if job.stdin == Stdin::Auto { first_line(&mut input)? } else { Vec::new() };
     let is_record = !matches!(Line::check(head.clone(), 1), Err(FrameError::NotRecord { .. }));
     let mut input = Cursor::new(head).chain(input);
-    let has_records = match job.stdin {
-        Stdin::None => false,
-        Stdin::Records => true,
-        Stdin::Text => false,
-        Stdin::Auto => is_record,
-    };
+    let has_records = job.stdin == Stdin::Records || (job.stdin == Stdin::Auto && is_record);
     if has_records {
         records(&mut taken, &mut input, job.form, writer)?;
     } else if job.stdin != Stdin::None {
