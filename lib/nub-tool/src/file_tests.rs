@@ -9,6 +9,8 @@ use nub_conf::Paths;
 
 use crate::cancel::Cancel;
 use crate::edit::{self, EditArgs};
+use crate::glob::{self, GlobArgs};
+use crate::grep::{self, GrepArgs};
 use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::read::{self, ReadArgs};
@@ -73,6 +75,16 @@ impl Scratch {
         write::run(&self.place, args, &Cancel::default()).into()
     }
 
+    fn glob(&self, pattern: &str) -> Vec<String> {
+        let args = GlobArgs { pattern: pattern.into(), path: None };
+        let said: Said = glob::run(&self.place, args, &Cancel::default()).into();
+        said.unwrap_or_else(|e| e).lines().map(str::to_owned).collect()
+    }
+
+    fn grep(&self, args: GrepArgs) -> Said {
+        grep::run(&self.place, args, &Cancel::default()).into()
+    }
+
     fn edit(&self, path: &str, old: &str, new: &str) -> Said {
         let args = EditArgs { path: path.into(), old: old.into(), new: new.into(), replace_all: None };
         edit::run(&self.place, args, &Cancel::default()).into()
@@ -85,17 +97,21 @@ impl Drop for Scratch {
     }
 }
 
-fn open(root: &Path, below: &str, deny: &[&str]) -> Result<Place, String> {
-    let paths = Paths {
+fn paths(root: &Path, below: &str) -> Paths {
+    Paths {
         cwd: root.join(below),
         root: root.to_path_buf(),
         in_repo: true,
+        home: "/nonexistent".into(),
         config: PathBuf::new(),
         state: PathBuf::new(),
         cache: PathBuf::new(),
-    };
+    }
+}
+
+fn open(root: &Path, below: &str, deny: &[&str]) -> Result<Place, String> {
     let deny: Vec<String> = deny.iter().map(|glob| (*glob).to_owned()).collect();
-    Place::open(&paths, None, None, &deny)
+    Place::open(&paths(root, below), None, &deny)
 }
 
 /// What the model is told: text, or the text of an error.

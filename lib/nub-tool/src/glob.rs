@@ -1,11 +1,26 @@
-//! The tool `glob`.
+//! The tool `glob`: files by name, newest first.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::overrides::Override;
+use nub_proto::Ui;
 use serde::Deserialize;
 
 use crate::cancel::Cancel;
 use crate::definition::Definition;
+use crate::jail::{Found, Spot, look};
 use crate::outcome::Outcome;
-use crate::place::Place;
+use crate::place::{Place, cannot};
+use crate::walk::{Hidden, Met, Walk};
+
+/// Paths that are shown.
+const SHOWN: usize = 1000;
 
 pub(crate) const DEF: Definition = Definition {
     name: "glob",
@@ -21,6 +36,123 @@ pub(crate) struct GlobArgs {
 }
 
 /// Runs the tool.
-pub(crate) fn run(_place: &Place, _args: GlobArgs, _cancel: &Cancel) -> Outcome {
-    Outcome::error("this commit lays the interface only")
+pub(crate) fn run(place: &Place, args: GlobArgs, cancel: &Cancel) -> Outcome {
+    glob(place, &args, cancel).map_err(|why| cannot("find", &args.pattern, why)).into()
+}
+
+fn glob(place: &Place, args: &GlobArgs, cancel: &Cancel) -> Result<Outcome, String> {
+    let (folder, pattern) = split(&args.pattern);
+    let base = match (args.path.as_deref().filter(|path| !path.is_empty()), folder) {
+        (Some(path), "") => path.to_owned(),
+        (Some(path), folder) if !folder.starts_with('/') => format!("{path}/{folder}"),
+        (_, "") => ".".to_owned(),
+        (_, folder) => folder.to_owned(),
+    };
+    if pattern.is_empty() {
+        return Err("the pattern names no file; append **/* for all files below a folder".into());
+    }
+    let spot = match place.find(&base) {
+        Err(why) if why == "no such file" && !folder.is_empty() => return Ok(none(pattern)),
+        other => other?,
+    };
+    if !matches!(spot.found, Found::Folder) {
+        return match spot.found {
+            Found::Missing(..) if !folder.is_empty() => Ok(none(pattern)),
+            Found::Missing(..) => Err(format!("there is no folder '{base}'")),
+            Found::Entry(..) | Found::Folder => Err(format!("'{base}' is no folder")),
+        };
+    }
+    if let Some(why) = place.too_wide(&spot.rel) {
+        return Err(why.to_owned());
+    }
+    let matcher =
+        GlobBuilder::new(pattern).literal_separator(true).build().map_err(|e| e.kind().to_string())?;
+    let found = search(place, &spot, pattern, &matcher.compile_matcher(), cancel)?;
+    if cancel.is_set() {
+        return Err("cancelled".into());
+    }
+    Ok(found.show(place, &spot, pattern))
+}
+
+/// The folders a pattern starts with, without a wildcard in them, and the rest.
+fn split(pattern: &str) -> (&str, &str) {
+    let wild = pattern.find(['*', '?', '[', ']', '{', '}', '\\']).unwrap_or(pattern.len());
+    match pattern[..wild].rfind('/') {
+        Some(0) => ("/", &pattern[1..]),
+        Some(at) => (&pattern[..at], &pattern[at + 1..]),
+        None => ("", pattern),
+    }
+}
+
+fn none(pattern: &str) -> Outcome {
+    let hint =
+        if pattern.contains('/') || pattern.contains("**") { "" } else { "; **/ in front searches below" };
+    Outcome::text(format!("no file matches{hint}")).with_ui(Ui::Paths { count: 0, truncated: false })
+}
+
+/// The newest files so far; the oldest of them on top.
+#[derive(Default)]
+struct Newest {
+    heap: BinaryHeap<Reverse<(i128, Reverse<PathBuf>)>>,
+    count: usize,
+}
+
+impl Newest {
+    fn add(&mut self, modified: i128, rel: &Path) {
+        self.count += 1;
+        let newer = |oldest: &Reverse<(i128, Reverse<PathBuf>)>| modified >= oldest.0.0;
+        if self.heap.len() < SHOWN || self.heap.peek().is_some_and(newer) {
+            self.heap.push(Reverse((modified, Reverse(rel.to_path_buf()))));
+        }
+        if self.heap.len() > SHOWN {
+            self.heap.pop();
+        }
+    }
+
+    fn show(self, place: &Place, spot: &Spot, pattern: &str) -> Outcome {
+        if self.count == 0 {
+            // names such as app/[id]/page.tsx are no pattern to those who write them
+            let literal = place.find(&place.show(&spot.rel.join(pattern)));
+            return match literal {
+                Ok(Spot { rel, found: Found::Entry(..) }) => Outcome::text(place.show(&rel)),
+                _ => none(pattern),
+            };
+        }
+        let truncated = self.count > SHOWN;
+        let newest = self.heap.into_sorted_vec();
+        let paths: Vec<String> = newest.iter().map(|Reverse((_, Reverse(rel)))| place.show(rel)).collect();
+        let mut text = paths.join("\n");
+        if truncated {
+            text.push_str(&format!("\n[{} of {} files, the newest; narrow the pattern]", SHOWN, self.count));
+        }
+        Outcome::text(text).with_ui(Ui::Paths { count: self.count, truncated })
+    }
+}
+
+fn search(
+    place: &Place,
+    spot: &Spot,
+    pattern: &str,
+    matcher: &GlobMatcher,
+    cancel: &Cancel,
+) -> Result<Newest, String> {
+    // who asks for a dot sees what is hidden
+    let dotted = pattern.starts_with('.')
+        || pattern.contains("/.")
+        || pattern.contains("{.")
+        || pattern.contains(",.");
+    let hidden = if dotted { Hidden::Show } else { Hidden::Skip };
+    let walk = Walk { place, base: &spot.rel, globs: Override::empty(), hidden, cancel };
+    let newest = Mutex::new(Newest::default());
+    walk.run(|| {
+        |met: &Met| {
+            if !matcher.is_match(met.rel.strip_prefix(&spot.rel).unwrap_or(met.rel)) {
+                return;
+            }
+            let Ok(stat) = look(met.folder, OsStr::from_bytes(met.name.to_bytes())) else { return };
+            let modified = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+            newest.lock().unwrap_or_else(PoisonError::into_inner).add(modified, met.rel);
+        }
+    })?;
+    Ok(newest.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

@@ -42,7 +42,7 @@ pub(crate) struct Spot {
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A folder.
-    Folder(OwnedFd),
+    Folder,
     /// Something else of this name in a folder; links were followed.
     Entry(OwnedFd, OsString),
     /// Nothing; below this folder the names are missing.
@@ -143,11 +143,6 @@ impl Jail {
         }
         rustix::fs::openat(&folder, name, flags, Mode::empty())
     }
-
-    /// Where the root is now: it may have been renamed.
-    pub(crate) fn stat(&self) -> Result<Stat, Errno> {
-        rustix::fs::fstat(&self.root)
-    }
 }
 
 /// A path on its way.
@@ -199,7 +194,7 @@ impl Walk<'_> {
         if self.above > 0 {
             return Err(Stray::Outside);
         }
-        self.folder.try_clone().map(Found::Folder).map_err(|_| Stray::System(Errno::MFILE))
+        Ok(Found::Folder)
     }
 
     fn up(&mut self) -> Result<(), Stray> {

@@ -4,8 +4,6 @@
 //! ([`event`]); [`run`] passes lines on and hands calls to the [`desk`], which runs each on a thread of
 //! its own through the table in [`tools`].
 
-#![allow(dead_code)] // glob and grep are on their way
-
 mod args;
 mod arguments;
 mod bash;
@@ -27,9 +25,11 @@ mod git_folders;
 mod glob;
 mod grep;
 mod hand;
+mod ignored;
 mod jail;
 mod list;
 mod magic;
+mod matches;
 mod names;
 mod nearest;
 mod outcome;
@@ -45,6 +45,7 @@ mod text;
 mod title;
 mod todo;
 mod tools;
+mod walk;
 mod write;
 
 use std::io::{self, Write};
@@ -157,7 +158,7 @@ fn bench(loaded: &Loaded, reaper: Reaper) -> Result<Bench, Fail> {
     let Loaded { config, paths, .. } = loaded;
     let pwd = std::env::var_os("PWD").map(PathBuf::from);
     let deny = &config.permissions.deny_paths;
-    let place = place::Place::open(paths, Some(&paths.home), pwd.as_deref(), deny).map_err(Fail::usage)?;
+    let place = place::Place::open(paths, pwd.as_deref(), deny).map_err(Fail::usage)?;
     let secrets = nub_conf::secret_names(config);
     let program = ["bash", "sh"].iter().find_map(|name| nub_sys::sibling::on_path(name));
     let shell = Shell {

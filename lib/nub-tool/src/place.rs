@@ -4,8 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use nub_conf::Paths;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
@@ -34,20 +35,16 @@ pub(crate) struct Place {
     implicit: Option<String>,
     locks: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
     swept: Mutex<HashSet<PathBuf>>,
+    global_ignore: OnceLock<Gitignore>,
 }
 
 impl Place {
-    /// Opens the root. `home` is the user's home folder, `pwd` the working folder in the shell's words,
+    /// Opens the root. `pwd` is the working folder in the shell's words,
     /// `deny` are the globs of `deny_paths`.
     ///
     /// # Errors
     /// The root cannot be opened, or a glob is none.
-    pub(crate) fn open(
-        paths: &Paths,
-        home: Option<&Path>,
-        pwd: Option<&Path>,
-        deny: &[String],
-    ) -> Result<Place, String> {
+    pub(crate) fn open(paths: &Paths, pwd: Option<&Path>, deny: &[String]) -> Result<Place, String> {
         let root = paths.root.clone();
         let jail = Jail::open(&root).map_err(|e| format!("cannot open '{}': {}", shown(&root), reason(e)))?;
         let below = paths.cwd.strip_prefix(&root).unwrap_or(Path::new("")).to_path_buf();
@@ -56,11 +53,12 @@ impl Place {
             rules: Rules::new(&root, deny)?,
             stamps: Stamps::default(),
             alias: pwd.and_then(|pwd| alias(pwd, &root, &below)),
-            implicit: implicit(paths, home),
+            implicit: implicit(paths),
             root,
             below,
             locks: Mutex::default(),
             swept: Mutex::default(),
+            global_ignore: OnceLock::new(),
         })
     }
 
@@ -101,7 +99,7 @@ impl Place {
         if crate::git_folders::holds(&self.jail, &spot.rel) {
             return Err("it belongs to git".into());
         }
-        if given.ends_with('/') || matches!(spot.found, Found::Folder(_)) {
+        if given.ends_with('/') || matches!(spot.found, Found::Folder) {
             return Err("it is a folder".into());
         }
         Ok(spot)
@@ -114,7 +112,7 @@ impl Place {
     pub(crate) fn open_file(&self, spot: &Spot) -> Result<(File, Stat), String> {
         let (folder, name) = match &spot.found {
             Found::Entry(folder, name) => (folder, name),
-            Found::Folder(_) => return Err("it is a folder".into()),
+            Found::Folder => return Err("it is a folder".into()),
             Found::Missing(..) => return Err(Stray::System(rustix::io::Errno::NOENT).to_string()),
         };
         regular(&look(folder, name).map_err(reason)?)?;
@@ -144,6 +142,11 @@ impl Place {
     /// The working folder, from the root.
     pub(crate) fn below(&self) -> &Path {
         &self.below
+    }
+
+    /// The ignore file of git that holds in every repository of the user.
+    pub(crate) fn global_ignore(&self) -> &Gitignore {
+        self.global_ignore.get_or_init(|| GitignoreBuilder::new("").build_global().0)
     }
 
     /// What serialises the writers of one file.
@@ -208,7 +211,7 @@ pub(crate) fn cannot(verb: &str, given: &str, why: impl AsRef<str>) -> String {
 }
 
 /// Refuses everything but regular files, by name.
-fn regular(stat: &Stat) -> Result<(), String> {
+pub(crate) fn regular(stat: &Stat) -> Result<(), String> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
         FileType::Directory => Err("it is a folder".into()),
@@ -223,7 +226,7 @@ fn regular(stat: &Stat) -> Result<(), String> {
 
 /// Refuses what looks like a file but is a window into the kernel: reading may block or act.
 #[cfg(target_os = "linux")]
-fn on_disk(file: impl rustix::fd::AsFd) -> Result<(), String> {
+pub(crate) fn on_disk(file: impl rustix::fd::AsFd) -> Result<(), String> {
     /// proc, sysfs, debugfs, tracefs, securityfs, selinuxfs, cgroup, cgroup2, bpf.
     const KERNEL: &[u64] = &[
         0x9fa0,
@@ -244,7 +247,7 @@ fn on_disk(file: impl rustix::fd::AsFd) -> Result<(), String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn on_disk(_file: impl rustix::fd::AsFd) -> Result<(), String> {
+pub(crate) fn on_disk(_file: impl rustix::fd::AsFd) -> Result<(), String> {
     Ok(())
 }
 
@@ -267,11 +270,8 @@ fn alias(pwd: &Path, root: &Path, below: &Path) -> Option<PathBuf> {
     same.then(|| alias.to_path_buf())
 }
 
-fn implicit(paths: &Paths, home: Option<&Path>) -> Option<String> {
-    let holds_home = || {
-        let home = home.and_then(|home| home.canonicalize().ok());
-        home.is_some_and(|home| home.starts_with(&paths.root))
-    };
+fn implicit(paths: &Paths) -> Option<String> {
+    let holds_home = || paths.home.canonicalize().is_ok_and(|home| home.starts_with(&paths.root));
     let wide = paths.root == Path::new("/") || (!paths.in_repo && holds_home());
     wide.then(|| {
         format!("'{}' is no project folder; start nub in a repository or a folder below", shown(&paths.root))

@@ -68,7 +68,7 @@ fn read(place: &Place, args: &ReadArgs, cancel: &Cancel) -> Result<Outcome, Stri
         return Err("'limit' is 0; ask for at least one line".into());
     }
     let spot = place.find(&args.path)?;
-    if matches!(spot.found, Found::Folder(_)) {
+    if matches!(spot.found, Found::Folder) {
         return folder(place, &spot, &window, cancel);
     }
     let (mut file, stat) = place.open_file(&spot)?;

@@ -44,7 +44,7 @@ pub(crate) fn replace(
     cancel: &Cancel,
 ) -> Result<Vec<String>, String> {
     match &spot.found {
-        Found::Folder(_) => Err("it is a folder".into()),
+        Found::Folder => Err("it is a folder".into()),
         Found::Entry(folder, name) => put(folder, name, bytes, old, cancel),
         Found::Missing(folder, names) => {
             let Some((name, folders)) = names.split_last() else { return Err("it has no name".into()) };

@@ -262,16 +262,10 @@ fn only_regular_files_are_opened() {
 fn a_root_nobody_chose_is_not_written() {
     let scratch = Scratch::new();
     let root = scratch.root();
-    let paths = Paths {
-        cwd: root.clone(),
-        root: root.clone(),
-        in_repo: false,
-        config: PathBuf::new(),
-        state: PathBuf::new(),
-        cache: PathBuf::new(),
-    };
+    let chosen = paths(&root, "");
     let write = |home: &Path| {
-        let place = Place::open(&paths, Some(home), None, &[]).unwrap();
+        let paths = Paths { in_repo: false, home: home.into(), ..chosen.clone() };
+        let place = Place::open(&paths, None, &[]).unwrap();
         let args = WriteArgs { path: "x".into(), content: "x".into() };
         Said::from(write::run(&place, args, &Cancel::default()))
     };

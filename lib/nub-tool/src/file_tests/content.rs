@@ -1,3 +1,1 @@
 //! Reading, writing and editing.
-
-use super::*;
