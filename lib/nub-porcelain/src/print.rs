@@ -105,7 +105,7 @@ fn ask(
     let status = running.finish()?;
     match end? {
         Some(exit) => Ok(exit),
-        None => Err(unfinished(status)),
+        None => Err(watch.ended().unwrap_or_else(|| unfinished(status))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Work and signals side by side. The work runs on a thread of its own, so that a signal ends it also
 //! while it is stuck in a full pipe; the main thread holds the watch.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -40,6 +40,7 @@ enum Told {
 pub(crate) struct Watch {
     current: Arc<Mutex<Option<Engine>>>,
     pressed: Arc<AtomicU32>,
+    ending: Arc<AtomicBool>,
     tell: Sender<Told>,
     on_interrupt: Arc<dyn Fn() + Send + Sync>,
 }
@@ -51,7 +52,12 @@ impl Watch {
     /// A signal came before.
     pub(crate) fn hold(&self, engine: &Engine) -> Result<(), Fail> {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine.clone());
-        if self.pressed.load(Ordering::Relaxed) > 0 { Err(Fail::quiet(Exit::Cancelled)) } else { Ok(()) }
+        self.ended().map_or(Ok(()), Err)
+    }
+
+    /// The end that a signal asked for, if one did.
+    pub(crate) fn ended(&self) -> Option<Fail> {
+        self.ending.load(Ordering::Relaxed).then(|| Fail::quiet(Exit::Cancelled))
     }
 
     /// The work ends now, like this: what still runs gets a limited time.
@@ -83,6 +89,7 @@ pub(crate) fn supervise(
     let watch = Watch {
         current: Arc::default(),
         pressed: Arc::default(),
+        ending: Arc::default(),
         tell: tell.clone(),
         on_interrupt: Arc::new(on_interrupt),
     };
@@ -128,10 +135,12 @@ impl Watch {
         let count = self.pressed.fetch_add(1, Ordering::Relaxed) + 1;
         let engine = self.engine();
         if manner == Manner::Patient && number == INTERRUPT && count == 1 {
-            engine.iter().for_each(Engine::cancel);
+            // first, so that it is seen before what the cancel leads to
             (self.on_interrupt)();
+            engine.iter().for_each(Engine::cancel);
             return None;
         }
+        self.ending.store(true, Ordering::Relaxed);
         if manner == Manner::Once && count == 1 {
             engine.iter().for_each(Engine::cancel);
             return Some(PATIENCE);

@@ -18,7 +18,7 @@ use crate::prompt::prompt;
 use crate::show::{self, Seen, Show};
 use crate::supervise::{Manner, Watch, supervise};
 use crate::typist::Typist;
-use crate::view::{Noise, Real};
+use crate::view::{Cursor, Noise, Real};
 
 /// Events that may wait. A reader that is ahead waits too.
 const AHEAD: usize = 256;
@@ -96,7 +96,10 @@ pub(crate) fn run(mut command: Command, screen: crate::view::Screen) -> Result<E
         loop {
             match talk.session(&command, &tell)? {
                 Next::Again => command.session = Some("new".into()),
-                Next::End | Next::Died => return Ok(talk.last),
+                Next::End | Next::Died => {
+                    let well = source == Source::Terminal;
+                    return Ok(if well { Exit::Success } else { talk.last });
+                }
             }
         }
     })
@@ -139,7 +142,7 @@ impl Talk<'_> {
         let status = running.finish()?;
         match (next?, self.refused.take()) {
             (_, Some(fail)) => Err(fail),
-            (Next::Died, None) => Err(unfinished(status)),
+            (Next::Died, None) => Err(self.watch.ended().unwrap_or_else(|| unfinished(status))),
             (next @ (Next::End | Next::Again), None) => Ok(next),
         }
     }
@@ -213,6 +216,7 @@ impl Talk<'_> {
 
     fn typed(&mut self, line: &str, engine: &Engine) -> Result<Option<Next>, Fail> {
         self.watch.went_on();
+        self.view.typed(Cursor::NewLine);
         if !self.asking.is_empty() {
             return self.answered(line, engine).map(|()| None);
         }
@@ -283,10 +287,10 @@ impl Talk<'_> {
     }
 
     fn interrupted(&mut self) -> Result<Option<Next>, Fail> {
+        self.view.typed(Cursor::MidLine);
         match self.state {
             State::Starting | State::Working => Ok(None),
             State::Idle => {
-                self.view.line(&Line::default())?;
                 self.note("Ctrl+C again ends, and so does /exit")?;
                 self.idle()
             }

@@ -28,6 +28,15 @@ pub(crate) enum Answer {
     Shared,
 }
 
+/// Where typing leaves the cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cursor {
+    /// After Enter.
+    NewLine,
+    /// After Ctrl+C, which shows `^C`.
+    MidLine,
+}
+
 /// What nub is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
@@ -131,6 +140,14 @@ impl<O: Write, E: Write> View<O, E> {
         let written = self.out.write_all(&self.waiting).and_then(|()| self.out.flush());
         self.waiting.clear();
         written.map_err(|e| Fail::output(&e))
+    }
+
+    /// What was typed on the screen moved the cursor.
+    pub(crate) fn typed(&mut self, cursor: Cursor) {
+        if self.screen.answer == Answer::Shared {
+            self.mid_line = cursor == Cursor::MidLine;
+            self.open = None;
+        }
     }
 
     /// A line beside the answer.
