@@ -330,3 +330,20 @@ section! {
         hard: u64 = 0, Free(LowerOrOff);
     }
 }
+
+impl Stages {
+    /// Replaces one: `NAME=COMMAND`. `false`: there is no such stage.
+    #[must_use]
+    pub fn replace(&mut self, stage: &str) -> bool {
+        let (place, command) = match stage.split_once('=') {
+            Some(("ctx", command)) => (&mut self.ctx, command),
+            Some(("stream", command)) => (&mut self.stream, command),
+            Some(("tool", command)) => (&mut self.tool, command),
+            Some(("session", command)) => (&mut self.session, command),
+            Some(("compact", command)) => (&mut self.compact, command),
+            Some(_) | None => return false,
+        };
+        command.clone_into(place);
+        true
+    }
+}

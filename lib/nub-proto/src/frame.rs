@@ -229,6 +229,24 @@ impl<R: Read> Reader<R> {
     }
 }
 
+/// Reads an input to its end and tells what is there at once, at most `most` lines. An error comes last.
+pub fn read_lines(input: impl Read, most: usize, mut tell: impl FnMut(io::Result<Vec<Line>>)) {
+    let mut reader = Reader::new(input);
+    let mut lines = Vec::new();
+    let end = loop {
+        match reader.next_line() {
+            Ok(Some(line)) => lines.push(line),
+            Ok(None) => break None,
+            Err(e) => break Some(Err(e.into())),
+        }
+        if !reader.has_line() || lines.len() == most {
+            tell(Ok(std::mem::take(&mut lines)));
+        }
+    };
+    tell(Ok(lines));
+    end.map(tell);
+}
+
 #[derive(Serialize)]
 struct Enveloped<'a, T> {
     v: u64,
@@ -246,6 +264,16 @@ pub fn encode<T: Record>(record: &T, into: &mut Vec<u8>) -> io::Result<()> {
     serde_json::to_writer(&mut *into, &Enveloped { v: VERSION, kind: T::TYPE, body: record })?;
     into.push(b'\n');
     Ok(())
+}
+
+/// A record as a line with its end.
+///
+/// # Errors
+/// As [`encode`].
+pub fn line_of<T: Record>(record: &T) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    encode(record, &mut line)?;
+    Ok(line)
 }
 
 /// Writes lines of records. Every record reaches the output in one `write`.

@@ -18,10 +18,11 @@ mod talk;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod turn;
 
 pub use attach::{base64, fenced, image, picture};
 pub use block::{Block, Input, Kind};
-pub use frame::{FrameError, Line, MAX_LINE, Reader, Record, Writer, encode};
+pub use frame::{FrameError, Line, MAX_LINE, Reader, Record, Writer, encode, line_of, read_lines};
 pub use json::{Json, lossless};
 pub use message::{Message, MessageRecord, Meta, Role, Stop, Usage};
 pub use repair::{INTERRUPTED, repair};
@@ -34,6 +35,7 @@ pub use session::{Context, Head, Label, Node, NodeKind, Session, Source, Summary
 pub use stream::{BlockDelta, BlockStart, BlockStop, Done, ErrorClass, ErrorRecord, Model, Retry};
 pub use talk::Talk;
 pub use tool::{Item, ItemStatus, PermissionRequest, Tool, ToolEnd, ToolOutput, ToolStart, Ui};
+pub use turn::{Heard, Terminal, Turn};
 
 /// The version every record carries as `v`.
 pub const VERSION: u64 = 1;

@@ -50,6 +50,13 @@ impl Message {
         })
     }
 
+    /// Whether it calls the same with the same arguments, in the same order.
+    #[must_use]
+    pub fn calls_like(&self, other: &Message) -> bool {
+        let what = |(_, name, input)| (name, input);
+        self.calls().map(what).eq(other.calls().map(what))
+    }
+
     /// The message that answers each of its calls with the same error.
     #[must_use]
     pub fn refused(&self, why: &str) -> Message {

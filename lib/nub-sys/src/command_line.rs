@@ -55,3 +55,45 @@ pub struct Common {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
+
+impl Common {
+    /// What carries these options to a stage, which need not know them: variables of its environment.
+    #[must_use]
+    pub fn env(&self) -> Vec<(&'static str, OsString)> {
+        let config = self.config.clone().map(|file| ("NUB_CONFIG", file.into()));
+        let profile = self.profile.clone().map(|name| ("NUB_PROFILE", name.into()));
+        config.into_iter().chain(profile).collect()
+    }
+}
+
+/// The options of nub-ctx that say what a model is asked with; nub-loop takes them and passes them on.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Head {
+    /// Ask this model
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<OsString>,
+    /// Ask at this endpoint of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub endpoint: Option<OsString>,
+    /// Use this text, or the text of this file, as the base prompt
+    #[arg(long, value_name = "FILE|TEXT")]
+    pub system: Option<OsString>,
+    /// Add this text, or the text of this file, to the system prompt
+    #[arg(long, value_name = "FILE|TEXT")]
+    pub append_system: Option<OsString>,
+    /// Offer the model no tools
+    #[arg(long)]
+    pub no_tools: bool,
+}
+
+impl Head {
+    /// The options as they are typed.
+    #[must_use]
+    pub fn typed(&self) -> Vec<OsString> {
+        let flags = ["--model", "--endpoint", "--system", "--append-system"];
+        let values = [&self.model, &self.endpoint, &self.system, &self.append_system];
+        let given = flags.into_iter().zip(values);
+        let given = given.filter_map(|(flag, value)| Some([flag.into(), value.clone()?]));
+        given.flatten().chain(self.no_tools.then(|| "--no-tools".into())).collect()
+    }
+}

@@ -1,7 +1,7 @@
 //! Token counts without a tokenizer: an estimate from bytes, good enough to know when a window fills,
 //! and its correction by the usage that servers report.
 
-use nub_proto::{Block, Input, Kind, Message, Tool, ToolDef};
+use nub_proto::{Block, Input, Kind, Message, Request, Tool, ToolDef};
 
 /// Bytes of Latin text in one token.
 const LATIN: u64 = 4;
@@ -51,6 +51,13 @@ pub fn block(block: &Block) -> u64 {
 #[must_use]
 pub fn message(message: &Message) -> u64 {
     PER_MESSAGE + message.content.iter().map(block).sum::<u64>()
+}
+
+/// Estimated tokens of what stands in every request: system prompt and tools.
+#[must_use]
+pub fn head<M>(request: &Request<M>) -> u64 {
+    let tools = request.tools.iter().map(|t| tool(&t.name, &t.description, t.schema.text()));
+    request.system.iter().map(block).chain(tools).sum()
 }
 
 /// Estimated tokens of a tool's definition.
