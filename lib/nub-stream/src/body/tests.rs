@@ -1,1 +1,0 @@
-//! Bodies, rule by rule (R01 to R52 of the quirk list).
