@@ -69,11 +69,19 @@ pub struct Asked {
     /// Request line and headers.
     pub head: String,
     pub body: String,
+    /// Of the client: requests over one connection have the same.
+    pub port: u16,
 }
 
 impl Asked {
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+        headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
@@ -114,12 +122,46 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, seen: &(Mutex<Vec<Asked>>, Condvar), replies: &[Reply]) -> std::io::Result<()> {
+fn serve(
+    mut stream: TcpStream,
+    seen: &(Mutex<Vec<Asked>>, Condvar),
+    replies: &[Reply],
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
+    while let Some(asked) = take(&mut reader, stream.peer_addr()?.port())? {
+        let at = {
+            let mut all = seen.0.lock().unwrap();
+            all.push(asked);
+            all.len() - 1
+        };
+        seen.1.notify_all();
+        let reply = replies.get(at).or(replies.last()).unwrap();
+        if reply.head.is_empty() {
+            return Ok(());
+        }
+        stream.write_all(format!("{}\r\n\r\n", reply.head).as_bytes())?;
+        for (wait, part) in &reply.parts {
+            thread::sleep(*wait);
+            stream.write_all(part)?;
+            stream.flush()?;
+        }
+        if reply.stall {
+            // silent until the client goes away
+            reader.read_to_end(&mut Vec::new())?;
+        }
+        if reply.stall || reply.head.contains("Connection: close") {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The next request of a connection.
+fn take(reader: &mut impl BufRead, port: u16) -> std::io::Result<Option<Asked>> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         if reader.read_line(&mut head)? == 0 {
-            return Ok(());
+            return Ok(None);
         }
     }
     let length = head
@@ -129,26 +171,5 @@ fn serve(stream: TcpStream, seen: &(Mutex<Vec<Asked>>, Condvar), replies: &[Repl
         .map_or(0, |(_, value)| value.trim().parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let at = {
-        let mut asked = seen.0.lock().unwrap();
-        asked.push(Asked { head, body: String::from_utf8(body).unwrap() });
-        asked.len() - 1
-    };
-    seen.1.notify_all();
-    let reply = replies.get(at).or(replies.last()).unwrap();
-    let mut stream = stream;
-    if reply.head.is_empty() {
-        return Ok(());
-    }
-    stream.write_all(format!("{}\r\n\r\n", reply.head).as_bytes())?;
-    for (wait, part) in &reply.parts {
-        thread::sleep(*wait);
-        stream.write_all(part)?;
-        stream.flush()?;
-    }
-    if reply.stall {
-        // silent until the client goes away
-        reader.read_to_end(&mut Vec::new())?;
-    }
-    Ok(())
+    Ok(Some(Asked { head, body: String::from_utf8(body).unwrap(), port }))
 }

@@ -15,7 +15,13 @@ mod r#loop; // nub-loop, with stages of its own choosing
 mod scratch; // a fresh folder with a home of its own, and how programs are run in it
 mod session; // nub-session: the tree
 mod session_durable; // nub-session and accidents
-mod stream; // nub-stream
+mod stream; // nub-stream: the filter
+mod stream_cassette; // its cassettes, dry run, list of models
+mod stream_choice; // where it asks when nobody says so
+mod stream_errors; // what it makes of errors, and when it tries again
+mod stream_format; // its answers of a given form
+mod stream_network; // its connections: kept, timed, redirected, proxied
+mod stream_secrets; // where its keys do not appear
 mod tidy; // properties of the source tree
 mod tool; // nub-tool
 mod tool_bash; // its tool bash

@@ -11,7 +11,6 @@ use nub_proto::{
 };
 use nub_sys::{clock, log};
 
-use crate::Job;
 use crate::adapter::{Adapter, Reading};
 use crate::answer::{End, Event, Outcome, Progress};
 use crate::body::Body;
@@ -21,11 +20,11 @@ use crate::choose::{self, Chosen};
 use crate::failure::Failure;
 use crate::http::{Call, ERROR_BODY};
 use crate::key::Key;
-use crate::output::Output;
+use crate::output::{Face, Output};
 use crate::retry::{Again, Attempts};
 use crate::target::Target;
 use crate::wire::{Incoming, Wire};
-use crate::{format, hint, models};
+use crate::{Job, Work, format, hint, models};
 
 /// Stands for what must not be seen.
 const MASK: &str = "***";
@@ -116,8 +115,12 @@ impl<W: Write> Asker<W> {
 
     /// Where a request goes; a choice that nub made is told.
     fn target(&mut self, request: &Request, cancel: &Arc<Cancel>) -> Result<Target, Failure> {
-        let out = &self.out;
+        let (out, dry) = (&self.out, self.job.work == Work::DryRun);
         let mut tell = |message: String| {
+            if dry || out.face() == Face::Text {
+                nub_sys::warn("nub-stream", &message);
+                return;
+            }
             let code = "endpoint_chosen".into();
             out.write(&Warning { source: "nub-stream".into(), code, message });
         };
@@ -209,6 +212,9 @@ impl<W: Write> Asker<W> {
         let delay_ms = u64::try_from(again.delay.as_millis()).unwrap_or(u64::MAX);
         let (attempt, max, message) = (again.attempt, again.max, failure.message.clone());
         log::write(log::Level::Warn, &format!("attempt {attempt} of {max} in {delay_ms} ms: {message}"));
+        if self.out.face() == Face::Text {
+            nub_sys::warn("nub-stream", &format!("{message}; trying again in {delay_ms} ms"));
+        }
         let (class, status) = (failure.class, failure.status);
         self.out.write(&Retry { attempt, max, delay_ms, class, status, message });
         self.out.flush();
@@ -231,14 +237,14 @@ impl<W: Write> Asker<W> {
         if !(200..300).contains(&reply.status) {
             let text = reply.read_short(ERROR_BODY);
             let failure = Chat.classify(reply.status, &reply.headers, &text);
-            self.wire.keep(reply)?;
+            self.wire.keep(reply, key)?;
             return Err(failure);
         }
         let result = self.read(&mut reply, reading, target, show);
         if result.is_err() && cancel.fired() {
             self.wire.cancelled();
         } else {
-            self.wire.keep(reply)?;
+            self.wire.keep(reply, key)?;
         }
         result
     }

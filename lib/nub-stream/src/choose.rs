@@ -61,11 +61,14 @@ pub fn target(
     } else {
         model
     };
-    if told {
+    if told && wire.is_live() {
         tell(format!(
             "no endpoint was named: asking '{model}' at '{}' ({})",
-            endpoint.name, endpoint.base_url
+            endpoint.name,
+            target::without_query(&endpoint.base_url)
         ));
+    }
+    if told {
         chosen.endpoint = Some(endpoint.clone());
     }
     chosen.model = Some((endpoint.name.clone(), model.clone()));

@@ -14,7 +14,7 @@ use ureq::{Agent, BodyReader, Timeout, http};
 use crate::cancel::{Cancel, Cancelled};
 use crate::failure::Failure;
 use crate::proxy;
-use crate::target::Target;
+use crate::target::{Target, without_query};
 use crate::watch::{Wait, Watch};
 
 /// How much of the body of an error is read, in bytes, whatever it was compressed to.
@@ -173,7 +173,7 @@ fn request(call: Call) -> Result<http::Request<Vec<u8>>, Failure> {
     let mut request = http::Request::new(call.body);
     *request.method_mut() = call.method;
     *request.uri_mut() = call.url.parse().map_err(|_| {
-        Failure::new(ErrorClass::Config, format!("'{}' is no address", call.url))
+        Failure::new(ErrorClass::Config, format!("'{}' is no address", without_query(&call.url)))
             .hint("set base_url of the endpoint to something like https://api.openai.com/v1")
     })?;
     for (name, value) in call.headers {

@@ -182,7 +182,7 @@ fn fetch(
     let ok = (200..300).contains(&status);
     let body = reply.read_short(if ok { LIST } else { ERROR_BODY });
     let failure = (!ok).then(|| classify::http(status, &reply.headers, &body));
-    wire.keep(reply)?;
+    wire.keep(reply, key)?;
     match failure {
         Some(failure) => Err(crate::hint::advise(failure, target, key)),
         None => Ok(body),

@@ -91,7 +91,7 @@ fn wire<W: Write + Send + 'static>(job: &Job, out: &Arc<Output<W>>) -> Result<Wi
         None => None,
     };
     let flushed = out.clone();
-    Ok(Wire::Live(Client::new(Arc::new(move || flushed.flush())), recorder))
+    Ok(Wire::Live(Box::new(Client::new(Arc::new(move || flushed.flush()))), recorder))
 }
 
 /// Prints the models of the endpoint.

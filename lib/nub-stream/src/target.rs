@@ -51,6 +51,12 @@ impl Target {
         url
     }
 
+    /// The base URL for people: without its query, which may hold a key.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        without_query(&self.endpoint.base_url)
+    }
+
     /// Host and port, for people.
     #[must_use]
     pub fn host(&self) -> &str {
@@ -81,6 +87,12 @@ impl Target {
     pub fn idle_timeout(&self) -> Duration {
         seconds(self.endpoint.idle_timeout)
     }
+}
+
+/// An address without its query.
+#[must_use]
+pub fn without_query(url: &str) -> &str {
+    url.split('?').next().unwrap_or(url)
 }
 
 /// Host and port of an address.

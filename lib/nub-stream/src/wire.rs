@@ -8,12 +8,13 @@ use crate::cancel::Cancel;
 use crate::cassette::{Answered, Player, Recorder, Request};
 use crate::failure::Failure;
 use crate::http::{Call, Client, Reply};
+use crate::key::Key;
 use crate::target::Target;
 
 /// The other side.
 pub enum Wire {
     /// A server, and perhaps a file into which its answers go.
-    Live(Client, Option<Recorder>),
+    Live(Box<Client>, Option<Recorder>),
     /// A recorded server.
     Recorded(Player),
 }
@@ -70,20 +71,21 @@ impl Wire {
         }
     }
 
-    /// The answer was read as far as it matters.
+    /// The answer was read as far as it matters. What is recorded of it does not hold the key.
     ///
     /// # Errors
     /// It cannot be recorded.
-    pub fn keep(&mut self, incoming: Incoming) -> Result<(), Failure> {
+    pub fn keep(&mut self, incoming: Incoming, key: &Key) -> Result<(), Failure> {
         let (Wire::Live(client, recorder), From::Server(reply, recording)) = (self, incoming.from) else {
             return Ok(());
         };
         client.keep(*reply);
         let (Some(recorder), Some(recording)) = (recorder, recording) else { return Ok(()) };
+        let headers = incoming.headers.into_iter().filter(|(name, _)| !is_private(name));
         let response = Answered {
             status: incoming.status,
-            headers: incoming.headers.into_iter().filter(|(name, _)| !is_private(name)).collect(),
-            body: vec![String::from_utf8_lossy(&recording.body).into_owned()],
+            headers: headers.map(|(name, value)| (name, key.mask(value))).collect(),
+            body: vec![key.mask(String::from_utf8_lossy(&recording.body).into_owned())],
             broken: recording.broken,
         };
         recorder.exchange(recording.request, response)
