@@ -200,7 +200,9 @@ fn split(line: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn is_sentinel(value: &[u8]) -> bool {
-    value.len() < 16 && value.trim_ascii().eq_ignore_ascii_case(b"[DONE]")
+    let is = |value: &[u8]| value.eq_ignore_ascii_case(b"[DONE]");
+    let value = if value.len() < 16 { value.trim_ascii() } else { &[] };
+    is(value) || value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).is_some_and(is)
 }
 
 fn too_long(what: &str) -> Failure {

@@ -15,6 +15,9 @@ const TAGS: &[(&str, &str)] = &[
     ("◁think▷", "◁/think▷"),
 ];
 
+/// The most whitespace before a tag, in bytes.
+const SPACE: usize = 1 << 10;
+
 /// Takes text and whose voice it is.
 pub type Out<'a> = dyn FnMut(Voice, &str) + 'a;
 
@@ -61,8 +64,12 @@ impl Splitter {
         if self.state == State::Outside {
             return out(Voice::Text, text);
         }
-        self.held.push_str(text);
-        while self.step(out) {}
+        let mut held = std::mem::take(&mut self.held);
+        held.push_str(text);
+        let mut rest = &*held;
+        while let Some(behind) = self.step(rest, out) {
+            rest = behind;
+        }
     }
 
     /// No more text comes, or something else comes first.
@@ -78,51 +85,54 @@ impl Splitter {
         self.state = State::Leading;
     }
 
-    /// Makes one step over what is held. False when more text is needed.
-    fn step(&mut self, out: &mut Out<'_>) -> bool {
+    /// Makes one step and returns what lies behind it. `None` when more text is needed.
+    fn step<'a>(&mut self, text: &'a str, out: &mut Out<'_>) -> Option<&'a str> {
         match self.state {
-            State::Leading | State::Implied => self.lead(),
-            State::Inside(close) => self.think(close, out),
+            State::Leading | State::Implied => self.lead(text),
+            State::Inside(close) => self.think(text, close, out),
             State::Outside => {
-                out(Voice::Text, &std::mem::take(&mut self.held));
-                false
+                if !text.is_empty() {
+                    out(Voice::Text, text);
+                }
+                None
             }
         }
     }
 
-    fn lead(&mut self) -> bool {
-        let text = self.held.trim_start();
-        let space = self.held.len() - text.len();
-        let mut maybe = text.is_empty();
+    fn lead<'a>(&mut self, all: &'a str) -> Option<&'a str> {
+        let text = all.trim_start();
+        let mut maybe = text.is_empty() && all.len() <= SPACE;
         for (open, close) in TAGS {
             for (tag, next) in [(open, State::Inside(close)), (close, State::Leading)] {
                 match head(text, tag) {
                     Head::Found => {
-                        self.held.drain(..space + tag.len());
                         self.state = next;
-                        return true;
+                        return Some(&text[tag.len()..]);
                     }
-                    Head::Maybe => maybe = true,
+                    Head::Maybe => maybe |= all.len() <= SPACE,
                     Head::Other => {}
                 }
             }
         }
-        if !maybe {
-            self.state = if self.state == State::Implied { State::Inside(TAGS[0].1) } else { State::Outside };
+        if maybe {
+            all.clone_into(&mut self.held);
+            return None;
         }
-        !maybe
+        self.state = if self.state == State::Implied { State::Inside(TAGS[0].1) } else { State::Outside };
+        Some(all)
     }
 
-    fn think(&mut self, close: &'static str, out: &mut Out<'_>) -> bool {
-        let found = self.held.find(close);
-        let until = found.unwrap_or_else(|| self.held.len() - overlap(&self.held, close));
+    fn think<'a>(&mut self, text: &'a str, close: &'static str, out: &mut Out<'_>) -> Option<&'a str> {
+        let found = text.find(close);
+        let until = found.unwrap_or_else(|| text.len() - overlap(text, close));
         if until > 0 {
-            out(Voice::Thinking, &self.held[..until]);
+            out(Voice::Thinking, &text[..until]);
         }
-        self.held.drain(..until + found.map_or(0, |_| close.len()));
-        if found.is_some() {
-            self.state = State::Leading;
+        if found.is_none() {
+            text[until..].clone_into(&mut self.held);
+            return None;
         }
-        found.is_some()
+        self.state = State::Leading;
+        Some(&text[until + close.len()..])
     }
 }

@@ -5,6 +5,9 @@ use serde::de::IgnoredAny;
 
 use crate::scan::Scan;
 
+/// The longest text that may wait to become something else than `{}` or `null`, in bytes.
+const HELD: usize = 64;
+
 /// Argument text as it grows.
 #[derive(Debug, Default)]
 pub struct Arguments {
@@ -49,7 +52,7 @@ impl Arguments {
 
     /// What can be streamed now. A bare `{}` and a `null` wait: the real arguments may follow.
     pub fn unsent(&mut self) -> &str {
-        if self.sent == 0 && (is_bare(&self.text) || "null".starts_with(self.text.trim())) {
+        if !self.flows() {
             return "";
         }
         let from = std::mem::replace(&mut self.sent, self.text.len());
@@ -58,7 +61,9 @@ impl Arguments {
 
     /// Whether a part can be streamed, or was.
     pub fn flows(&self) -> bool {
-        self.sent > 0 || !(is_bare(&self.text) || "null".starts_with(self.text.trim()))
+        self.sent > 0
+            || self.text.len() > HELD
+            || !(is_bare(&self.text) || "null".starts_with(self.text.trim()))
     }
 
     /// Whether nothing came yet.

@@ -24,7 +24,7 @@ impl Ballast {
 
     /// Notes the name of the field the text comes in; the first one counts.
     pub fn name(&mut self, field: &str) {
-        if self.entries.iter().all(|(key, _)| *key != "field") {
+        if !field.is_empty() && self.entries.iter().all(|(key, _)| *key != "field") {
             self.entries.push(("field", format!("\"{field}\"")));
         }
     }

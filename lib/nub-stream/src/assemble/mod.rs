@@ -145,7 +145,7 @@ impl Assembler {
             ("reasoning_content", &delta.reasoning_content.0),
             ("reasoning", &delta.reasoning.0),
             ("reasoning_text", &delta.reasoning_text.0),
-            ("content", &delta.content.thinking),
+            ("", &delta.content.thinking),
         ];
         let named = fields.into_iter().find(|(_, text)| !text.is_empty());
         if let Some((field, text)) = named {

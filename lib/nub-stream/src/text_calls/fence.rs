@@ -7,6 +7,8 @@ use crate::scan::Scan;
 
 /// The longest word behind a fence, and the longest tag inside one, in bytes.
 const WORD: usize = 24;
+/// How soon the first key of a call must come, in bytes.
+const HEAD: usize = 256;
 const FENCE: &str = "```";
 
 /// Watches an answer from its beginning.
@@ -90,7 +92,7 @@ impl Fence {
         } else if !held.is_empty() {
             out(Segment::Text(&held));
         }
-        *self = Fence::new(self.names.clone());
+        *self = Fence { state: State::Passing, ..Fence::new(self.names.clone()) };
     }
 
     fn step(&mut self) -> Step {
@@ -174,9 +176,11 @@ impl Fence {
 
 /// Whether JSON that is not complete may become a call, by its first key.
 fn is_call_like(json: &str) -> bool {
-    let inside = json.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
-    let Some(key) = inside.strip_prefix('"') else {
-        return inside.is_empty();
-    };
-    key.split_once('"').is_none_or(|(key, _)| json::is_key(key)) && (key.contains('"') || key.len() <= WORD)
+    let begin = &json[..json.floor_char_boundary(HEAD)];
+    let inside = begin.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
+    match inside.strip_prefix('"').map(|key| key.split_once('"')) {
+        Some(Some((key, _))) => json::is_key(key),
+        Some(None) => json.len() < HEAD,
+        None => inside.is_empty() && json.len() < HEAD,
+    }
 }

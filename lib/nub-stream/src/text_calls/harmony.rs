@@ -23,6 +23,8 @@ pub struct Harmony {
     head: String,
     /// How far a call was searched for its end.
     at: usize,
+    /// How much of the text in hand is wanted again.
+    keep: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,70 +44,84 @@ enum State {
 impl Harmony {
     /// For tools of these names.
     pub fn new(names: Names) -> Harmony {
-        Harmony { names, state: State::Open, held: String::new(), head: String::new(), at: 0 }
+        Harmony { names, state: State::Open, held: String::new(), head: String::new(), at: 0, keep: 0 }
     }
 
     /// Takes text.
     pub fn push(&mut self, text: &str, out: &mut Out<'_>) {
-        self.held.push_str(text);
-        while self.step(out) {}
+        let mut held = std::mem::take(&mut self.held);
+        held.push_str(text);
+        let mut from = 0;
+        while let Some(step) = self.step(&held[from..], out) {
+            from += step;
+        }
+        held.drain(..from);
+        let kept = held.len() - self.keep;
+        held.drain(..kept);
+        self.held = held;
     }
 
     /// No more text comes, or something else comes first.
     pub fn end(&mut self, out: &mut Out<'_>) {
         let held = std::mem::take(&mut self.held);
         match self.state {
-            State::Open | State::Final => text(&held, out),
-            State::Head => text(&held, out),
+            State::Open | State::Final | State::Head => text(&held, out),
             State::Analysis => thinking(&held, out),
             State::Call => self.call(&held, "", out),
         }
-        self.head.clear();
-        self.at = 0;
-        self.state = State::Open;
+        *self = Harmony::new(self.names.clone());
     }
 
-    fn step(&mut self, out: &mut Out<'_>) -> bool {
+    /// Makes one step over a text and returns its length. `None` when more text is needed: then `keep` says
+    /// how much of the end is wanted again.
+    fn step(&mut self, held: &str, out: &mut Out<'_>) -> Option<usize> {
         match self.state {
-            State::Open => self.flow(HEADS, text, out),
-            State::Head => self.read_head(out),
-            State::Analysis => self.flow(ENDS, thinking, out),
-            State::Final => self.flow(ENDS, text, out),
-            State::Call => self.read_call(out),
+            State::Open => self.flow(held, HEADS, text, out),
+            State::Head => self.read_head(held, out),
+            State::Analysis => self.flow(held, ENDS, thinking, out),
+            State::Final => self.flow(held, ENDS, text, out),
+            State::Call => self.read_call(held, out),
         }
     }
 
     /// Hands text on up to a marker.
-    fn flow(&mut self, markers: &[&'static str], say: fn(&str, &mut Out<'_>), out: &mut Out<'_>) -> bool {
-        let Some((at, marker)) = first(&self.held, markers, 0) else {
-            let until = self.held.len() - longest(&self.held, markers.iter().copied());
-            say(&self.held[..until], out);
-            self.held.drain(..until);
-            return false;
+    fn flow(
+        &mut self,
+        held: &str,
+        markers: &[&'static str],
+        say: fn(&str, &mut Out<'_>),
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
+        let Some((at, marker)) = first(held, markers, 0) else {
+            self.keep = longest(held, markers.iter().copied());
+            say(&held[..held.len() - self.keep], out);
+            return None;
         };
-        say(&self.held[..at], out);
-        self.leave(at, marker);
-        true
+        say(&held[..at], out);
+        Some(self.leave(at, marker))
     }
 
     /// Leaves a message at the marker that ends it.
-    fn leave(&mut self, at: usize, marker: &str) {
+    fn leave(&mut self, at: usize, marker: &str) -> usize {
         let opens = HEADS.contains(&marker);
-        self.held.drain(..if opens { at } else { at + marker.len() });
         self.state = if opens { State::Head } else { State::Open };
         self.at = 0;
+        if opens { at } else { at + marker.len() }
     }
 
-    fn read_head(&mut self, out: &mut Out<'_>) -> bool {
-        let Some(at) = self.held.find(MESSAGE) else {
-            if self.held.len() <= HEAD {
-                return false;
+    fn read_head(&mut self, held: &str, out: &mut Out<'_>) -> Option<usize> {
+        let Some(at) = within(held, HEAD).find(MESSAGE) else {
+            if held.len() <= HEAD {
+                self.keep = held.len();
+                return None;
             }
-            text(&std::mem::take(&mut self.held), out);
+            // not a head: its marker is text
+            let marker = if held.starts_with(START) { START } else { CHANNEL };
+            text(marker, out);
             self.state = State::Open;
-            return false;
+            return Some(marker.len());
         };
-        self.head = self.held.drain(..at + MESSAGE.len()).collect();
+        held[..at + MESSAGE.len()].clone_into(&mut self.head);
         self.state = if recipient(&self.head).is_some() {
             State::Call
         } else if self.head.contains("analysis") {
@@ -113,18 +129,17 @@ impl Harmony {
         } else {
             State::Final
         };
-        true
+        Some(self.head.len())
     }
 
-    fn read_call(&mut self, out: &mut Out<'_>) -> bool {
-        let Some((at, marker)) = first(&self.held, ENDS, self.at) else {
-            self.at = self.held.len() - longest(&self.held, ENDS.iter().copied());
-            return false;
+    fn read_call(&mut self, held: &str, out: &mut Out<'_>) -> Option<usize> {
+        let Some((at, marker)) = first(held, ENDS, self.at) else {
+            self.keep = held.len();
+            self.at = held.len() - longest(held, ENDS.iter().copied());
+            return None;
         };
-        let body = self.held[..at].to_owned();
-        self.call(&body, if HEADS.contains(&marker) { "" } else { marker }, out);
-        self.leave(at, marker);
-        true
+        self.call(&held[..at], if HEADS.contains(&marker) { "" } else { marker }, out);
+        Some(self.leave(at, marker))
     }
 
     /// A call, or its text unchanged when there is no such tool.
@@ -140,6 +155,11 @@ impl Harmony {
 fn first(text: &str, markers: &[&'static str], from: usize) -> Option<(usize, &'static str)> {
     let found = markers.iter().filter_map(|marker| text[from..].find(marker).map(|at| (from + at, *marker)));
     found.min_by_key(|(at, _)| *at)
+}
+
+/// The beginning of a text, of about this length.
+fn within(text: &str, length: usize) -> &str {
+    &text[..text.floor_char_boundary(length)]
 }
 
 /// Whom a message is for: `to=NAME` in its head.

@@ -5,6 +5,8 @@ mod fence;
 mod harmony;
 mod json;
 mod markup;
+#[cfg(test)]
+mod tests;
 mod units;
 
 use nub_conf::TextToolCalls;

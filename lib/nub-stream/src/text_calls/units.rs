@@ -83,14 +83,16 @@ pub struct Units {
     unit: Option<Unit>,
 }
 
-/// A unit that is not complete.
+/// A unit that is not complete. Offsets count from its marker.
 #[derive(Debug)]
 struct Unit {
     opener: Opener,
-    /// How far it was looked at.
+    /// How far it was read.
     at: usize,
+    /// How far it was searched for the end of a function element.
+    searched: usize,
     scan: Option<Scan>,
-    /// Something complete lies behind `at`.
+    /// Something complete lies before `at`.
     filled: bool,
 }
 
@@ -119,85 +121,88 @@ impl Units {
 
     /// Takes text.
     pub fn push(&mut self, text: &str, out: &mut Out<'_>) {
-        self.held.push_str(text);
+        let mut held = std::mem::take(&mut self.held);
+        held.push_str(text);
+        let mut from = 0;
         loop {
-            let again = match self.unit.take() {
-                None => self.look(out),
-                Some(unit) => self.inside(unit, out),
+            let rest = &held[from..];
+            let step = match self.unit.take() {
+                None => self.look(rest, out),
+                Some(unit) => self.inside(unit, rest, out),
             };
-            if !again {
-                return;
+            match step {
+                Some(step) => from += step,
+                None => break,
             }
         }
+        if self.unit.is_none() {
+            from = held.len() - self.kept(&held[from..]);
+        }
+        held.drain(..from);
+        self.held = held;
     }
 
     /// No more text comes, or something else comes first.
     pub fn end(&mut self, out: &mut Out<'_>) {
-        while let Some(unit) = self.unit.take() {
-            // the closing marker is often a stop word, and is missing then
-            if let Some(calls) = self.parse(&unit, &self.held) {
-                self.held.clear();
-                calls.iter().for_each(|call| out(call.segment()));
-            } else {
-                self.emit(unit.opener.text.len(), out);
-                while self.unit.is_none() && self.look(out) {}
-            }
-        }
-        self.emit(self.held.len(), out);
-    }
-
-    fn emit(&mut self, length: usize, out: &mut Out<'_>) {
-        if length > 0 {
-            out(Segment::Text(&self.held[..length]));
-            self.held.drain(..length);
+        let held = std::mem::take(&mut self.held);
+        // the closing marker is often a stop word, and is missing then
+        match self.unit.take().and_then(|unit| self.parse(&unit, &held)) {
+            Some(calls) => calls.iter().for_each(|call| out(call.segment())),
+            None => say(&held, out),
         }
     }
 
-    /// Looks for a marker; text before it goes on.
-    fn look(&mut self, out: &mut Out<'_>) -> bool {
-        let found = self.openers.iter().filter_map(|o| self.held.find(o.text).map(|at| (at, o)));
-        if let Some((at, opener)) = found.min_by_key(|(at, opener)| (*at, usize::MAX - opener.text.len())) {
-            let opener = *opener;
-            self.unit = Some(Unit { opener, at: opener.start(), scan: None, filled: false });
-            self.emit(at, out);
-            return true;
-        }
-        let keep = longest(&self.held, self.openers.iter().map(|opener| opener.text));
-        self.emit(self.held.len() - keep, out);
-        false
+    /// How much of the end may become a marker.
+    fn kept(&self, text: &str) -> usize {
+        longest(text, self.openers.iter().map(|opener| opener.text))
     }
 
-    fn inside(&mut self, mut unit: Unit, out: &mut Out<'_>) -> bool {
+    /// Hands text on up to a marker.
+    fn look(&mut self, text: &str, out: &mut Out<'_>) -> Option<usize> {
+        let starts = memchr::memchr2_iter(b'<', b'[', text.as_bytes());
+        let found = starts.map(|at| (at, self.openers.iter().find(|o| text[at..].starts_with(o.text))));
+        let Some((at, opener)) = found.into_iter().find_map(|(at, opener)| Some((at, *opener?))) else {
+            say(&text[..text.len() - self.kept(text)], out);
+            return None;
+        };
+        say(&text[..at], out);
+        self.unit = Some(Unit { opener, at: opener.start(), searched: 0, scan: None, filled: false });
+        Some(at)
+    }
+
+    fn inside(&mut self, mut unit: Unit, text: &str, out: &mut Out<'_>) -> Option<usize> {
         let verdict = match unit.opener.shape {
-            Shape::Tag(close) => self.tag(&mut unit, close),
-            Shape::Mistral => mistral(&mut unit, &self.held),
-            Shape::Until(close, _) => unit.until(&self.held, close),
+            Shape::Tag(close) => self.tag(&mut unit, text, close),
+            Shape::Mistral => unit.mistral(text),
+            Shape::Until(close, _) => unit.until(text, close),
         };
         match verdict {
             Verdict::More => {
                 self.unit = Some(unit);
-                return false;
+                None
             }
-            Verdict::Ends(end) => match self.parse(&unit, &self.held[..end]) {
-                Some(calls) => {
-                    self.held.drain(..end);
-                    calls.iter().for_each(|call| out(call.segment()));
+            Verdict::Ends(end) => {
+                match self.parse(&unit, &text[..end]) {
+                    Some(calls) => calls.iter().for_each(|call| out(call.segment())),
+                    None => say(&text[..end], out),
                 }
-                None => self.emit(end, out),
-            },
-            Verdict::Text => self.emit(unit.opener.text.len(), out),
+                Some(end)
+            }
+            Verdict::Text => {
+                say(unit.opener.text, out);
+                Some(unit.opener.text.len())
+            }
         }
-        true
     }
 
     fn parse(&self, unit: &Unit, text: &str) -> Option<Vec<Written>> {
         match unit.opener.shape {
             Shape::Until(_, parse) => parse(text, &self.names),
             Shape::Mistral => markup::mistral(text.strip_prefix(unit.opener.text)?, &self.names),
+            Shape::Tag("") => markup::qwen(text, &self.names),
             Shape::Tag(close) => {
-                let inner = if close.is_empty() { text } else { text.strip_prefix(unit.opener.text)? };
-                let inner = inner.trim();
-                let inner = if close.is_empty() { inner } else { inner.strip_suffix(close).unwrap_or(inner) };
+                let inner = text.strip_prefix(unit.opener.text)?.trim();
+                let inner = inner.strip_suffix(close).unwrap_or(inner);
                 if inner.starts_with(FUNCTION) {
                     return markup::qwen(inner, &self.names);
                 }
@@ -207,36 +212,39 @@ impl Units {
     }
 
     /// JSON documents or function elements up to a closing marker.
-    fn tag(&self, unit: &mut Unit, close: &str) -> Verdict {
+    fn tag(&self, unit: &mut Unit, text: &str, close: &str) -> Verdict {
+        let close = if close.is_empty() { "</tool_call>" } else { close };
+        let json = unit.opener.text != FUNCTION && self.forms.contains(&TextToolCalls::Hermes);
+        let function = self.forms.contains(&TextToolCalls::QwenXml);
         loop {
-            if let Some(verdict) = unit.json(&self.held) {
+            if let Some(verdict) = unit.json(text) {
                 return verdict;
             }
-            let rest = unit.skip(&self.held, &[',', ';']);
-            let json = self.forms.contains(&TextToolCalls::Hermes);
-            let function = self.forms.contains(&TextToolCalls::QwenXml);
-            match rest.as_bytes().first() {
-                None => return Verdict::More,
-                Some(b'{' | b'[') if json && !close.is_empty() => unit.scan = Some(Scan::default()),
-                _ if function && head(rest, FUNCTION) == Head::Found => match function_end(rest) {
+            let rest = unit.skip(text, &[',', ';']);
+            let functions = if function { head(rest, FUNCTION) } else { Head::Other };
+            let closes = if unit.filled { head(rest, close) } else { Head::Other };
+            match (rest.as_bytes().first(), functions, closes) {
+                (None, ..) => return Verdict::More,
+                (Some(b'{' | b'['), ..) if json => unit.scan = Some(Scan::default()),
+                (_, Head::Found, _) => match unit.function_end(text) {
                     Some(end) => {
-                        unit.at += end;
+                        unit.at = end;
                         unit.filled = true;
                     }
                     None => return Verdict::More,
                 },
-                _ if unit.filled && !close.is_empty() && head(rest, close) == Head::Found => {
-                    return Verdict::Ends(unit.at + close.len());
-                }
-                _ if function && head(rest, FUNCTION) == Head::Maybe => return Verdict::More,
-                _ if unit.filled && !close.is_empty() && head(rest, close) == Head::Maybe => {
-                    return Verdict::More;
-                }
-                _ if unit.filled && unit.wrapped(rest) => return Verdict::More,
+                (_, _, Head::Found) => return Verdict::Ends(unit.at + close.len()),
+                (_, Head::Maybe, _) | (_, _, Head::Maybe) => return Verdict::More,
                 _ if unit.filled => return Verdict::Ends(unit.at),
                 _ => return Verdict::Text,
             }
         }
+    }
+}
+
+fn say(text: &str, out: &mut Out<'_>) {
+    if !text.is_empty() {
+        out(Segment::Text(text));
     }
 }
 
@@ -249,10 +257,10 @@ impl Opener {
 
 impl Unit {
     /// Goes on over a JSON document. `None` when none is open any more.
-    fn json(&mut self, held: &str) -> Option<Verdict> {
+    fn json(&mut self, text: &str) -> Option<Verdict> {
         let scan = self.scan.as_mut()?;
-        let Some(end) = scan.over(&held.as_bytes()[self.at..]) else {
-            self.at = held.len();
+        let Some(end) = scan.over(&text.as_bytes()[self.at..]) else {
+            self.at = text.len();
             return Some(Verdict::More);
         };
         self.at += end;
@@ -261,65 +269,57 @@ impl Unit {
         None
     }
 
-    fn skip<'a>(&mut self, held: &'a str, more: &[char]) -> &'a str {
-        let rest = held[self.at..].trim_start_matches(|c: char| c.is_whitespace() || more.contains(&c));
-        self.at = held.len() - rest.len();
+    fn skip<'a>(&mut self, text: &'a str, more: &[char]) -> &'a str {
+        let rest = text[self.at..].trim_start_matches(|c: char| c.is_whitespace() || more.contains(&c));
+        self.at = text.len() - rest.len();
         rest
     }
 
-    /// Whether what follows may be the end of a wrapper that a bare function stands in.
-    fn wrapped(&self, rest: &str) -> bool {
-        self.opener.text == FUNCTION && head(rest, "</tool_call>") == Head::Maybe
+    fn until(&mut self, text: &str, close: &str) -> Verdict {
+        let from = text.floor_char_boundary(self.at.saturating_sub(close.len()));
+        self.at = text.len();
+        text[from..].find(close).map_or(Verdict::More, |at| Verdict::Ends(from + at + close.len()))
     }
 
-    fn until(&mut self, held: &str, close: &str) -> Verdict {
-        let mut from = self.at.saturating_sub(close.len()).max(self.opener.text.len());
-        while !held.is_char_boundary(from) {
-            from -= 1;
+    /// Where the function element at `at` ends: at a closing tag behind its head or behind a parameter, not
+    /// at one inside a value.
+    fn function_end(&mut self, text: &str) -> Option<usize> {
+        let from = text.floor_char_boundary(self.searched.saturating_sub(FUNCTION_END.len())).max(self.at);
+        let ends = text[from..].match_indices(FUNCTION_END).map(|(at, _)| from + at);
+        self.searched = text.len();
+        ends.into_iter().find_map(|at| {
+            let before = text[self.at..at].trim_end();
+            let closes =
+                before.ends_with("</parameter>") || (before.ends_with('>') && !before.contains("<parameter"));
+            closes.then_some(at + FUNCTION_END.len())
+        })
+    }
+
+    /// `[TOOL_CALLS]` and JSON, or a name, perhaps an id, and JSON.
+    fn mistral(&mut self, text: &str) -> Verdict {
+        const CLOSE: &str = "[/TOOL_CALLS]";
+        if !self.filled && self.scan.is_none() {
+            let rest = self.skip(text, &[]);
+            let json = match rest.as_bytes().first() {
+                Some(b'[') if !rest.starts_with("[ARGS") => Some(0),
+                _ => rest.find('{'),
+            };
+            match json {
+                Some(at) if at <= NAME => {
+                    self.at += at;
+                    self.scan = Some(Scan::default());
+                }
+                None if rest.len() <= NAME && !rest.contains('\n') => return Verdict::More,
+                Some(_) | None => return Verdict::Text,
+            }
         }
-        self.at = held.len();
-        held[from..].find(close).map_or(Verdict::More, |at| Verdict::Ends(from + at + close.len()))
-    }
-}
-
-/// Where a function element ends: at a closing tag behind its head or behind a parameter, not at one inside a
-/// value.
-fn function_end(text: &str) -> Option<usize> {
-    text.match_indices(FUNCTION_END).map(|(at, tag)| (at, at + tag.len())).find_map(|(at, end)| {
-        let before = text[..at].trim_end();
-        let closes =
-            before.ends_with("</parameter>") || (before.ends_with('>') && !before.contains("<parameter"));
-        closes.then_some(end)
-    })
-}
-
-/// `[TOOL_CALLS]` and JSON, or a name, perhaps an id, and JSON.
-fn mistral(unit: &mut Unit, held: &str) -> Verdict {
-    const CLOSE: &str = "[/TOOL_CALLS]";
-    if let Some(verdict) = unit.json(held) {
-        return verdict;
-    }
-    if unit.filled {
-        let rest = held[unit.at..].trim_start();
-        return match head(rest, CLOSE) {
-            Head::Found => Verdict::Ends(held.len() - rest.len() + CLOSE.len()),
+        if let Some(verdict) = self.json(text) {
+            return verdict;
+        }
+        match head(self.skip(text, &[]), CLOSE) {
+            Head::Found => Verdict::Ends(self.at + CLOSE.len()),
             Head::Maybe => Verdict::More,
-            Head::Other => Verdict::Ends(unit.at),
-        };
-    }
-    let start = unit.opener.text.len();
-    let rest = held[start..].trim_start();
-    let json = match rest.as_bytes().first() {
-        Some(b'[') if !rest.starts_with("[ARGS") => Some(0),
-        _ => rest.find('{'),
-    };
-    match json {
-        Some(at) if at <= NAME => {
-            unit.at = held.len() - rest.len() + at;
-            unit.scan = Some(Scan::default());
-            mistral(unit, held)
+            Head::Other => Verdict::Ends(self.at),
         }
-        None if rest.len() <= NAME && !rest.contains('\n') => Verdict::More,
-        Some(_) | None => Verdict::Text,
     }
 }
