@@ -1,6 +1,8 @@
 //! An answer from its bytes to its events: the response side of one request.
 
 #[cfg(test)]
+mod rows;
+#[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
@@ -69,6 +71,8 @@ pub struct Answer {
     /// Bytes so far.
     total: u64,
     eof_ends_stream: bool,
+    /// The body began as JSON documents.
+    json: bool,
 }
 
 /// What the body is: its first byte tells, not what the headers say.
@@ -90,6 +94,7 @@ impl Answer {
             reader: Reader::new(Assembler::new(caps, tools, taken_ids)),
             total: 0,
             eof_ends_stream: caps.eof_ends_stream,
+            json: false,
         }
     }
 
@@ -183,12 +188,11 @@ impl Answer {
                     return Ok(Progress::More);
                 }
                 self.body = match first {
-                    Some(b'{' | b'[') if !start.eq_ignore_ascii_case(b"[DONE]") => {
-                        Body::Json(Documents::default())
-                    }
+                    Some(b'{' | b'[') => Body::Json(Documents::default()),
                     Some(b'<') => Body::Page(Vec::new()),
                     Some(_) | None => Body::Events(Decoder::default()),
                 };
+                self.json = matches!(self.body, Body::Json(_));
                 self.take(&start, sink)
             }
         }
@@ -207,10 +211,8 @@ impl Answer {
 
     fn is_well(&self, end: &End) -> bool {
         let assembler = &self.reader.assembler;
-        let whole = match &self.body {
-            Body::Json(documents) => assembler.whole() && !documents.torn(),
-            Body::Unknown(_) | Body::Events(_) | Body::Page(_) => false,
-        };
+        let torn = matches!(&self.body, Body::Json(documents) if documents.torn());
+        let whole = self.json && assembler.whole() && !torn;
         let eof = self.eof_ends_stream && *end == End::Eof && self.reader.answered;
         self.reader.done || assembler.ended() || whole || eof
     }

@@ -59,12 +59,12 @@ impl Blocks {
         if text.is_empty() {
             return;
         }
+        if self.held_voice != Some(voice) {
+            self.held.clear();
+        }
         let index = match self.current {
             Some((index, speaking)) if speaking == voice => index,
             Some(_) | None => {
-                if self.held_voice != Some(voice) {
-                    self.held.clear();
-                }
                 if text.trim_start().is_empty() {
                     self.held_voice = Some(voice);
                     self.held.push_str(text);
