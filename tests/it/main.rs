@@ -20,6 +20,7 @@ mod stream_cassette; // its cassettes, dry run, list of models
 mod stream_choice; // where it asks when nobody says so
 mod stream_errors; // what it makes of errors, and when it tries again
 mod stream_format; // its answers of a given form
+mod stream_golden; // it and the oddities of real servers
 mod stream_network; // its connections: kept, timed, redirected, proxied
 mod stream_secrets; // where its keys do not appear
 mod tidy; // properties of the source tree
