@@ -192,8 +192,11 @@ impl<'a> View<'a> {
 
     /// The file with `new` at every place of `old`. What both begin and end with is left alone.
     fn replace(&self, bytes: &[u8], places: &[usize], old: &[u8], new: &[u8]) -> Vec<u8> {
-        let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
+        // a text with carriage returns of its own says how its lines end
+        let as_it_is = self.pairs.is_empty() || new.contains(&b'\r');
+        let shared = if as_it_is { 0 } else { old.len().min(new.len()) };
+        let head = old[..shared].iter().zip(new).take_while(|(a, b)| a == b).count();
+        let tails = old[head..].iter().rev().zip(new[head..].iter().rev()).take(shared - head);
         let tail = tails.take_while(|(a, b)| a == b).count();
         let middle = &new[head..new.len() - tail];
         let mut out = Vec::with_capacity(bytes.len());
@@ -201,7 +204,7 @@ impl<'a> View<'a> {
         for place in places {
             let (start, end) = (place + head, place + old.len() - tail);
             out.extend_from_slice(&bytes[from..self.in_file(start)]);
-            if self.pairs.is_empty() || new.contains(&b'\r') {
+            if as_it_is {
                 out.extend_from_slice(middle);
             } else {
                 push_lines(&mut out, middle, self.line_end(*place, place + old.len()));

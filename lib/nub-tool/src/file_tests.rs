@@ -17,7 +17,8 @@ use crate::read::{self, ReadArgs};
 use crate::write::{self, WriteArgs};
 
 mod confined; // what is out of reach
-mod content; // reading, writing and editing
+mod content; // reading and writing
+mod editing; // edit
 mod search; // glob and grep
 
 /// `base/root` to work in, `base` around it.

@@ -29,12 +29,17 @@ pub(crate) fn explain(text: &[u8], old: &str) -> String {
             cut(first, SHOWN_CHARS).0
         );
     }
-    let file: Vec<&str> = text.lines().take(MAX_LINES).collect();
-    let wanted: Vec<&str> = old.lines().take(MAX_WANTED).collect();
+    let file: Vec<&str> = lines(&text).take(MAX_LINES).collect();
+    let wanted: Vec<&str> = lines(old).take(MAX_WANTED).collect();
     match nearest(&file, &wanted) {
         Some(start) => compare(&file, &wanted, start),
         None => "'old' does not occur, nor anything like it; read the file again".into(),
     }
+}
+
+/// Lines, carriage returns included.
+fn lines(text: &str) -> std::str::Split<'_, char> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n')
 }
 
 /// `old` as it is in the file, when the model copied it with the numbers in front.

@@ -167,13 +167,17 @@ struct Page {
 impl Page {
     fn add(&mut self, number: u64, line: &text::Line) {
         let (decoded, how) = text::decode_line(line);
-        let (kept, left) = text::cut(&decoded, LINE_CHARS);
+        let (kept, _) = text::cut(&decoded, LINE_CHARS);
+        let bytes = match how {
+            Decoded::Utf8 => kept.len(),
+            Decoded::Latin1 => kept.chars().count(),
+        };
+        let left = line.bytes.len() as u64 + line.more - bytes as u64;
         let kept = if number == 1 { kept.strip_prefix('\u{feff}').unwrap_or(kept) } else { kept };
         if self.lines > 0 {
             self.text.push('\n');
         }
         self.text.push_str(&format!("{number}\t{kept}"));
-        let left = left as u64 + line.more;
         if left > 0 {
             self.text.push_str(&format!(" [line cut: {left} more bytes]"));
         }
