@@ -112,18 +112,20 @@ impl<W: Write> Desk<W> {
             Ok(input) => input.clone(),
             Err(e) => return self.refuse(call, e),
         };
-        match (&call.state, self.rules.judge(tool)) {
-            (State::Allowed, _) => self.start(calls, at, tool, input),
-            (_, Verdict::Run) => {
+        if matches!(call.state, State::Allowed) {
+            return self.start(calls, at, tool, input);
+        }
+        match self.rules.judge(tool, &input) {
+            Verdict::Run => {
                 call.state = State::Allowed;
                 Ok(())
             }
-            (_, Verdict::Refuse(why)) => self.refuse(call, why),
-            (_, Verdict::Ask) if self.asking == Asking::Impossible => {
+            Verdict::Refuse(why) => self.refuse(call, why),
+            Verdict::Ask if self.asking == Asking::Impossible => {
                 self.stuck = Some(tool);
                 self.refuse(call, format!("not run: {} = \"ask\", and nobody can be asked", key(tool)))
             }
-            (_, Verdict::Ask) => self.ask(call, tool, &input),
+            Verdict::Ask => self.ask(call, tool, &input),
         }
     }
 

@@ -13,6 +13,9 @@ mod command;
 mod cut;
 mod decode;
 mod definition;
+mod deny;
+#[cfg(test)]
+mod deny_tests;
 mod desk;
 mod diff;
 mod edit;

@@ -40,7 +40,7 @@ pub(crate) fn desk<W: Write>(job: Job, output: W) -> Desk<W> {
     Desk {
         max_time: job.bench.shell.max_time,
         max_parallel: limits.max_parallel_tools.max(1),
-        rules: Rules::new(job.config.permissions),
+        rules: Rules::new(job.config.permissions, &job.bench.shell.paths.home),
         bench: job.bench,
         output: Writer::new(output),
         sender: job.events.0,
