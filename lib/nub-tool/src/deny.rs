@@ -22,7 +22,7 @@ const FEW: usize = 12;
 /// The parser recurses: this holds the deepest nesting that fits into the longest command.
 const STACK: usize = 256 << 20;
 /// A command that takes longer to read is not read.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The rules.
 #[derive(Debug, Clone)]

@@ -262,7 +262,7 @@ fn nothing_breaks_the_reader() {
         "env ",
     ];
     for piece in pieces {
-        for count in [1, 50, 3000, 30_000] {
+        for count in [1, 40, 4000] {
             drop(rules.objection(&piece.repeat(count)));
             drop(rules.objection(&format!("{}rm -rf /", piece.repeat(count))));
         }

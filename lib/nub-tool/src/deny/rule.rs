@@ -58,12 +58,12 @@ impl Rule {
     pub(super) fn forbids(&self, words: &[Word], home: &str) -> bool {
         let command = Argv::of(words);
         let rule = &self.argv;
+        let name = self.name();
         let has_more = !rule.flags.is_empty() || !rule.operands.is_empty();
         let is_program = if command.is_unknown { has_more } else { fits(&rule.program, &command.program) };
         is_program
             && self.has_operands(&command, home)
-            && (rule.flags.iter().all(|flag| command.has(flag, &self.name()))
-                || self.is_forced_push(&command))
+            && (rule.flags.iter().all(|flag| command.has(flag, &name)) || self.is_forced_push(&command))
     }
 
     /// The program with its subcommand, if it has one.
@@ -118,15 +118,15 @@ impl Argv {
     }
 
     /// Whether a flag of a rule is among the flags, in whatever spelling.
-    fn has(&self, wanted: &str, program: &str) -> bool {
+    fn has(&self, wanted: &str, name: &str) -> bool {
         match wanted.strip_prefix("--") {
             Some(_) => {
-                self.has_long(wanted) || letters_of(program, wanted).chars().any(|c| self.has_letter(c))
+                self.has_long(wanted) || letters_of(name, wanted).chars().any(|c| self.has_letter(c))
             }
             None => wanted.chars().skip(1).all(|letter| {
                 self.has_letter(letter)
                     || SAME.iter().any(|(of, letters, long)| {
-                        *of == program
+                        is_of(of, name)
                             && letters.contains(letter)
                             && (self.has_long(long) || letters.chars().any(|c| self.has_letter(c)))
                     })
@@ -150,9 +150,14 @@ impl Argv {
     }
 }
 
-fn letters_of(program: &str, long: &str) -> String {
+/// Whether an entry of [`SAME`] is about this program and subcommand.
+fn is_of(entry: &str, name: &str) -> bool {
+    name == entry || name.split(' ').next() == Some(entry)
+}
+
+fn letters_of(name: &str, long: &str) -> String {
     let known = long.trim_end_matches('*');
-    let same = SAME.iter().filter(|(of, _, name)| *of == program && *name == known);
+    let same = SAME.iter().filter(|(of, _, flag)| is_of(of, name) && *flag == known);
     same.map(|(_, letters, _)| *letters).collect()
 }
 

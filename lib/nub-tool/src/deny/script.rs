@@ -144,7 +144,14 @@ impl Walk {
     /// Words and the like, in which only substitutions are commands.
     fn detail(&mut self, node: &Node) -> Result<(), String> {
         match &node.kind {
-            NodeKind::Word { parts, .. } => self.all(parts),
+            NodeKind::Word { value, parts, .. } => {
+                // what stands in arithmetic is no word: it is searched as text
+                let is_arithmetic = |part: &Node| matches!(part.kind, NodeKind::ArithmeticExpansion { .. });
+                if parts.iter().any(is_arithmetic) {
+                    self.text(&value.replace("$((", "( "))?;
+                }
+                self.all(parts)
+            }
             NodeKind::Array { elements } => self.all(elements),
             NodeKind::Redirect { target, .. } => self.node(target, None),
             NodeKind::HereDoc { content, quoted: false, .. } => self.text(content),
@@ -153,10 +160,6 @@ impl Walk {
             NodeKind::ArithmeticCommand { raw_content, redirects, .. } => {
                 self.text(raw_content)?;
                 self.all(redirects)
-            }
-            NodeKind::ArithmeticExpansion { expression } => {
-                // its operands are no words: what is printed of them is searched for substitutions
-                expression.iter().try_for_each(|node| self.text(&node.to_string()))
             }
             NodeKind::ConditionalExpr { body, redirects } => {
                 self.node(body, None)?;
