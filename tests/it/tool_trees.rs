@@ -240,3 +240,32 @@ fn many_short_commands_leave_no_zombie_and_no_descriptor() {
     assert_eq!(descriptors(&live), before);
     assert_eq!(zombies(live.child.id()), 0);
 }
+
+#[test]
+#[ignore = "a measurement; run with: NUB_TOOL=... cargo test --test it -- --ignored trivial --nocapture"]
+fn trivial_calls_cost_little_on_top_of_fork_and_exec() {
+    let scratch = Scratch::repo();
+    // a release build elsewhere can be measured by its path
+    let mut command = scratch.command(std::env::var_os("NUB_TOOL").unwrap_or_else(|| "nub-tool".into()));
+    command.arg("run");
+    let mut live = Live::of(command);
+    let (mut through, mut alone) = (Vec::new(), Vec::new());
+    for _ in 0..1000 {
+        let begun = Instant::now();
+        live.bash("true");
+        through.push(begun.elapsed());
+        let begun = Instant::now();
+        let mut shell = scratch.command("/bin/bash");
+        assert!(shell.args(["-c", "true"]).status().unwrap().success());
+        alone.push(begun.elapsed());
+    }
+    through.sort();
+    alone.sort();
+    let mut text = String::new();
+    for (name, at) in [("fastest", 0), ("quarter", 250), ("median", 500)] {
+        let more = through[at].saturating_sub(alone[at]);
+        text +=
+            &format!("{name}: {:?} through nub-tool, {:?} alone, {more:?} more\n", through[at], alone[at]);
+    }
+    std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
+}

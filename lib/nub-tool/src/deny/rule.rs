@@ -120,9 +120,7 @@ impl Argv {
     /// Whether a flag of a rule is among the flags, in whatever spelling.
     fn has(&self, wanted: &str, name: &str) -> bool {
         match wanted.strip_prefix("--") {
-            Some(_) => {
-                self.has_long(wanted) || letters_of(name, wanted).chars().any(|c| self.has_letter(c))
-            }
+            Some(_) => self.has_long(wanted) || letters_of(name, wanted).chars().any(|c| self.has_letter(c)),
             None => wanted.chars().skip(1).all(|letter| {
                 self.has_letter(letter)
                     || SAME.iter().any(|(of, letters, long)| {
