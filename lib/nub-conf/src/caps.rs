@@ -91,7 +91,7 @@ caps! {
     inline_think: InlineThink = InlineThink::Off,
     /// How thinking goes back.
     reasoning_replay: ReasoningReplay = ReasoningReplay::None,
-    /// Form of call ids the server insists on: empty or `mistral9`.
+    /// Form of call ids the server insists on: empty, `mistral9` or `verbatim`.
     tool_id_format: String = String::new(),
     /// `content: null` beside calls is taken.
     null_content: bool = true,
