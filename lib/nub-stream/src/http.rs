@@ -77,6 +77,7 @@ impl Client {
         let request = agent
             .configure_request(request)
             .timeout_connect(Some(target.connect_timeout()))
+            .timeout_resolve((!target.is_local()).then(|| target.connect_timeout()))
             .proxy(proxy::of(target)?)
             .build();
         self.watch.set(Wait::FirstByte(Instant::now() + first_byte + target.connect_timeout()));
@@ -274,6 +275,10 @@ fn io_failure(e: &io::Error, target: &Target) -> Failure {
             Failure::new(ErrorClass::Network, format!("no secure connection to {host}: {e}"))
                 .hint("behind a proxy with its own certificate, set SSL_CERT_FILE to it")
         }
-        _ => broken(&e.to_string(), target),
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => broken(&e.to_string(), target),
+        _ => Failure::new(ErrorClass::Network, format!("cannot reach {host}: {e}")).retryable(),
     }
 }
