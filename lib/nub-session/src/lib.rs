@@ -17,6 +17,7 @@ mod mark;
 mod open;
 mod path;
 mod place;
+mod print;
 mod scan;
 mod seen;
 mod show;
@@ -26,7 +27,8 @@ mod tracked;
 mod tree;
 mod wait;
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -53,7 +55,9 @@ pub fn main() -> ExitCode {
         let job = Job::new(args, &Surroundings::of_process())?;
         let level = std::env::var("NUB_LOG").ok().and_then(|word| log::Level::parse(&word));
         log::start(NAME, job.paths.log(), level.unwrap_or(log::Level::Warn));
-        run(&job, io::stdin(), &mut io::stdout().lock())
+        // records leave whole: the line buffer of io::stdout would copy and cut them
+        let output = io::stdout().as_fd().try_clone_to_owned().map_err(|e| Fail::output(&e))?;
+        run(&job, io::stdin(), &mut File::from(output))
     })
 }
 
@@ -77,7 +81,7 @@ fn run(job: &Job, input: impl Read + AsFd, output: &mut impl Write) -> Result<Ex
         Command::Tree => {
             let (open, index) = job.load()?;
             match job.style {
-                Style::Text => tree::draw(&open, &index, output)?,
+                Style::Text => tree::draw(&open, &index, &mut BufWriter::new(output))?,
                 Style::Records => tree::records(&open, &index, output)?,
                 Style::Array => array::wrap(output, |array| tree::records(&open, &index, array))?,
             }
@@ -120,7 +124,7 @@ fn print_path(job: &Job, node: Option<&str>, output: &mut impl Write) -> Result<
         }
     };
     job.note(&open);
-    path::print(&open, &spans, output)
+    print::print(&open, &spans, output)
 }
 
 fn mark(job: &Job, node: &str, change: Change, output: &mut impl Write) -> Result<(), Fail> {

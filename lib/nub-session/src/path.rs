@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 
 use nub_proto::{Block, Kind, Message, Node, NodeKind, Role};
 use nub_sys::Fail;
@@ -33,27 +33,6 @@ pub fn path_to(open: &mut Open, index: &Index, node: Option<usize>) -> Result<Ve
     let walk = from(open, index, node)?;
     open.notes.extend(walk.note.clone());
     walk.order(&open.file).map_err(|e| open.failed(&e))
-}
-
-/// Prints lines as they are.
-///
-/// # Errors
-/// The file cannot be read or the output not be written.
-pub fn print(open: &Open, spans: &[Span], output: &mut impl Write) -> Result<(), Fail> {
-    let mut buffer = vec![0; 64 << 10];
-    for span in spans {
-        let mut at = span.offset;
-        let end = span.offset + span.len;
-        while at < end {
-            let step = (end - at).min(buffer.len() as u64) as usize;
-            std::os::unix::fs::FileExt::read_exact_at(&open.file, &mut buffer[..step], at)
-                .map_err(|e| open.failed(&e))?;
-            output.write_all(&buffer[..step]).map_err(|e| Fail::output(&e))?;
-            at += step as u64;
-        }
-        output.write_all(b"\n").map_err(|e| Fail::output(&e))?;
-    }
-    output.flush().map_err(|e| Fail::output(&e))
 }
 
 /// Collects nodes from the head on.

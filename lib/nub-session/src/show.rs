@@ -9,7 +9,7 @@ use nub_sys::Fail;
 use crate::index::Index;
 use crate::job::Style;
 use crate::open::Open;
-use crate::{gist, path};
+use crate::{gist, print};
 
 /// Prints a node.
 ///
@@ -24,7 +24,7 @@ pub fn show(
 ) -> Result<(), Fail> {
     let entry = &index.nodes[at];
     if style != Style::Text {
-        return path::print(open, &[entry.span], output);
+        return print::print(open, &[entry.span], output);
     }
     let Some(node) = gist::node(open, entry.span) else {
         return Err(Fail::failure(format!("node '{}' cannot be read", entry.id)));

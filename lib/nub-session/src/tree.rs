@@ -9,7 +9,7 @@ use nub_sys::Fail;
 use crate::gist;
 use crate::index::Index;
 use crate::open::Open;
-use crate::path;
+use crate::print;
 
 /// How many characters of a message a line of the drawing shows.
 const SHOWN: usize = 64;
@@ -25,7 +25,7 @@ const DEEPEST: usize = 24;
 pub fn records(open: &Open, index: &Index, output: &mut impl Write) -> Result<(), Fail> {
     let nodes = index.nodes.iter().map(|entry| entry.span);
     let spans: Vec<_> = index.session.into_iter().chain(nodes).collect();
-    path::print(open, &spans, output)?;
+    print::print(open, &spans, output)?;
     let mut lines = Vec::new();
     let mut marks: Vec<_> = index.marks.iter().collect();
     marks.sort_by_key(|(at, _)| **at);
