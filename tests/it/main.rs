@@ -14,6 +14,7 @@ mod layering; // who may depend on whom
 mod r#loop; // nub-loop, with stages of its own choosing
 mod scratch; // a fresh folder with a home of its own, and how programs are run in it
 mod session; // nub-session: the tree
+mod session_care; // nub-session: repair, export, search and the like
 mod session_durable; // nub-session and accidents
 mod stream; // nub-stream: the filter
 mod stream_cassette; // its cassettes, dry run, list of models

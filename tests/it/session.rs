@@ -38,18 +38,18 @@ fn path(scratch: &Scratch) -> Vec<String> {
 }
 
 /// A session file written by other hands.
-fn write(scratch: &Scratch, lines: &[String]) -> PathBuf {
+pub fn write(scratch: &Scratch, lines: &[String]) -> PathBuf {
     scratch.file(".nub/sessions/01ARZ3NDEKTSV4RRFFQ69G5FAV.jsonl", lines.join("\n") + "\n")
 }
 
-fn node(id: &str, parent: &str) -> String {
+pub fn node(id: &str, parent: &str) -> String {
     let message = json!({"role": "user", "content": [{"kind": "text", "text": id}]});
     format!(
         r#"{{"v":1,"type":"node","id":"{id}","parent":"{parent}","kind":"message","message":{message},"meta":{{}}}}"#
     )
 }
 
-fn summary(id: &str, parent: &str, replaces: &[&str]) -> String {
+pub fn summary(id: &str, parent: &str, replaces: &[&str]) -> String {
     let message = json!({"role": "user", "content": [{"kind": "text", "text": id}]});
     let replaces = json!(replaces);
     format!(
@@ -376,7 +376,8 @@ fn a_session_that_came_with_the_repository_is_never_the_latest() {
 #[test]
 fn without_a_session_reading_says_what_to_do() {
     let scratch = Scratch::repo();
-    for args in [&["path"][..], &["tree"], &["show", "x"], &["branch", "x"]] {
+    assert_eq!(session(&scratch, &["path"], "").code, 0, "a conversation before its first word");
+    for args in [&["tree"][..], &["show", "x"], &["branch", "x"]] {
         let ran = session(&scratch, args, "");
         assert_eq!(ran.code, 2);
         assert!(ran.err.contains("no session in") && ran.err.contains("nub-session new"), "{}", ran.err);

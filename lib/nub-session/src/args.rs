@@ -40,6 +40,10 @@ pub enum Format {
     Text,
     /// One JSON array
     Json,
+    /// Markdown (export only)
+    Md,
+    /// A page (export only)
+    Html,
 }
 
 /// What to do.
@@ -101,4 +105,82 @@ pub enum Command {
         /// The node
         node: String,
     },
+    /// Print the request that an answer of the model answers
+    Request {
+        /// An assistant node
+        node: String,
+    },
+    /// Show where the ways to two nodes part
+    Diff {
+        /// A node
+        first: String,
+        /// Another node
+        second: String,
+    },
+    /// Begin a session as this one did, up to a node
+    Fork {
+        /// The node
+        node: String,
+    },
+    /// Print the conversation as Markdown (md), a page (html), or the whole tree as JSON (json)
+    Export {
+        /// Mask what looks like a key
+        #[arg(long)]
+        redact: bool,
+    },
+    /// Print the lines that a regular expression fits, over all sessions of this folder
+    Search {
+        /// The regular expression; without a capital letter case does not count
+        regex: String,
+        /// Search the sessions of every folder
+        #[arg(long)]
+        all: bool,
+    },
+    /// Look for damage
+    Check {
+        /// Write a mended copy as a new session
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Remove sessions
+    Rm {
+        /// Ids, beginnings of ids, or paths
+        #[arg(required = true)]
+        sessions: Vec<String>,
+    },
+    /// Remove sessions of this folder in which nothing was said
+    Prune {
+        /// And those that were not written to for so many days
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+        /// Only say which
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+impl Command {
+    /// Whether it prints any number of records, so that `--format json` is an array.
+    pub fn is_many(&self) -> bool {
+        match self {
+            Command::List { .. }
+            | Command::Path { .. }
+            | Command::Tree
+            | Command::Diff { .. }
+            | Command::Search { .. }
+            | Command::Check { repair: false } => true,
+            Command::New { .. }
+            | Command::Append { .. }
+            | Command::Branch { .. }
+            | Command::Label { .. }
+            | Command::Bookmark { .. }
+            | Command::Show { .. }
+            | Command::Request { .. }
+            | Command::Fork { .. }
+            | Command::Export { .. }
+            | Command::Check { repair: true }
+            | Command::Rm { .. }
+            | Command::Prune { .. } => false,
+        }
+    }
 }

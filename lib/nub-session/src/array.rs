@@ -8,13 +8,14 @@ use nub_sys::Fail;
 ///
 /// # Errors
 /// As `work`, and when the output cannot be written.
-pub fn wrap<W: Write>(
+pub fn wrap<W: Write, T>(
     output: &mut W,
-    work: impl FnOnce(&mut Array<&mut W>) -> Result<(), Fail>,
-) -> Result<(), Fail> {
+    work: impl FnOnce(&mut Array<&mut W>) -> Result<T, Fail>,
+) -> Result<T, Fail> {
     let mut array = Array { output, begun: false, ended: false };
-    work(&mut array)?;
-    array.close().map_err(|e| Fail::output(&e))
+    let done = work(&mut array)?;
+    array.close().map_err(|e| Fail::output(&e))?;
+    Ok(done)
 }
 
 /// Puts commas between lines and brackets around them.

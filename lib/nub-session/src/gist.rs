@@ -2,15 +2,21 @@
 
 use nub_proto::{Block, Input, Kind, Message, Node, Role};
 use nub_render::harmless;
+use serde::de::DeserializeOwned;
 
 use crate::index::Span;
 use crate::open::Open;
 use crate::scan;
 
-/// Reads a node's message. `None` where it cannot be read.
+/// Reads a node. `None` where it cannot be read.
 pub fn node(open: &Open, span: Span) -> Option<Node<Message>> {
+    read(open, span)
+}
+
+/// Reads a line as a record. `None` where it cannot be read.
+pub fn read<T: DeserializeOwned>(open: &Open, span: Span) -> Option<T> {
     let line = scan::read(&open.file, span.offset, span.len).ok()?;
-    serde_json::from_str(&nub_proto::lossless(&line)).ok()
+    serde_json::from_slice(&line).ok().or_else(|| serde_json::from_str(&nub_proto::lossless(&line)).ok())
 }
 
 /// Who speaks, and the beginning of what is said, harmless for a terminal.

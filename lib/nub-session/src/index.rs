@@ -20,6 +20,8 @@ pub struct Entry {
     pub kind: NodeKind,
     /// Where its line lies.
     pub span: Span,
+    /// Its line's number, from 1.
+    pub line: u64,
 }
 
 /// Where a line lies in its file.
@@ -51,6 +53,8 @@ pub struct Mark {
 pub struct Damage {
     /// Line number, from 1.
     pub line: u64,
+    /// The kind of damage, a word for programs.
+    pub code: &'static str,
     /// What is wrong.
     pub what: String,
 }
@@ -68,8 +72,12 @@ pub struct Index {
     pub marks: HashMap<usize, Mark>,
     /// Contexts by id.
     pub contexts: HashMap<String, Span>,
+    /// How many whole lines there are.
+    pub lines: u64,
     /// What is wrong with single lines.
     pub damage: Vec<Damage>,
+    /// The latest version of records that this program does not know.
+    newer: Option<u64>,
     by_id: HashMap<String, usize>,
 }
 
@@ -79,23 +87,29 @@ impl Index {
     /// # Errors
     /// The file cannot be read or holds a record of a later version.
     pub fn load(open: &Open) -> Result<Index, Fail> {
+        let index = Index::survey(open)?;
+        index.newer.map_or(Ok(index), |version| Err(seen::newer(&open.path, version)))
+    }
+
+    /// Reads every line's beginning, whatever is wrong with it.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn survey(open: &Open) -> Result<Index, Fail> {
         let mut index = Index::default();
         let mut lines = Forward::new(&open.file, 0);
-        let mut number = 0;
         while let Some(raw) = lines.next().map_err(|e| open.failed(&e))? {
             if raw.offset >= open.extent.good {
                 break;
             }
-            number += 1;
-            match seen::look(&open.file, &raw).map_err(|e| open.failed(&e))? {
-                Seen::Newer(version) => return Err(seen::newer(&open.path, version)),
-                seen => index.add(seen, &raw, number),
-            }
+            index.lines += 1;
+            index.add(seen::look(&open.file, &raw).map_err(|e| open.failed(&e))?, &raw);
         }
         Ok(index)
     }
 
-    fn add(&mut self, seen: Seen, raw: &Raw, line: u64) {
+    fn add(&mut self, seen: Seen, raw: &Raw) {
+        let line = self.lines;
         match seen {
             Seen::Session => self.session = self.session.or(Some(raw.into())),
             Seen::Node(seed) => self.node(&seed, raw, line),
@@ -104,21 +118,26 @@ impl Index {
             Seen::Context(id) => {
                 self.contexts.entry(id.into_owned()).or_insert(raw.into());
             }
-            Seen::Other | Seen::Newer(_) => {}
-            Seen::Damaged(what) => self.damaged(line, what),
+            Seen::Other => {}
+            Seen::Newer(version) => {
+                self.newer = self.newer.max(Some(version));
+                self.damaged(line, "version", format!("a record of version {version}"));
+            }
+            Seen::Damaged(what) => self.damaged(line, "no_record", what),
         }
     }
 
     fn node(&mut self, seed: &seen::Seed, raw: &Raw, line: u64) {
         let at = self.nodes.len();
         if self.by_id.insert(seed.id.to_string(), at).is_some() {
-            self.damaged(line, format!("node '{}' was there before", seed.id));
+            self.damaged(line, "duplicate_id", format!("node '{}' was there before", seed.id));
         }
         self.nodes.push(Entry {
             id: seed.id.to_string(),
             parent: seed.parent.to_string(),
             kind: seed.kind,
             span: raw.into(),
+            line,
         });
         self.head = Some(at);
     }
@@ -129,13 +148,18 @@ impl Index {
         } else if let Some(at) = self.at(head) {
             self.head = Some(at);
         } else {
-            self.damaged(line, format!("the head moves to node '{head}', which is not there"));
+            self.damaged(
+                line,
+                "unknown_head",
+                format!("the head moves to node '{head}', which is not there"),
+            );
         }
     }
 
     fn mark(&mut self, label: Label, line: u64) {
         let Some(at) = self.at(&label.node) else {
-            return self.damaged(line, format!("a label for node '{}', which is not there", label.node));
+            let what = format!("a label for node '{}', which is not there", label.node);
+            return self.damaged(line, "unknown_label", what);
         };
         let mark = self.marks.entry(at).or_default();
         if let Some(text) = label.label {
@@ -146,8 +170,8 @@ impl Index {
         }
     }
 
-    fn damaged(&mut self, line: u64, what: impl Into<String>) {
-        self.damage.push(Damage { line, what: what.into() });
+    fn damaged(&mut self, line: u64, code: &'static str, what: impl Into<String>) {
+        self.damage.push(Damage { line, code, what: what.into() });
     }
 
     /// The position of a node.

@@ -40,8 +40,12 @@ pub enum Style {
     Records,
     /// For people.
     Text,
-    /// One JSON array of the records.
+    /// One JSON document: an array of the records.
     Array,
+    /// Markdown.
+    Markdown,
+    /// A page.
+    Html,
 }
 
 /// What is to be done.
@@ -75,6 +79,11 @@ impl Job {
             Format::Auto | Format::Ndjson => Style::Records,
             Format::Text => Style::Text,
             Format::Json => Style::Array,
+            Format::Md | Format::Html if !matches!(args.command, Command::Export { .. }) => {
+                return Err(Fail::usage("only export prints md and html"));
+            }
+            Format::Md => Style::Markdown,
+            Format::Html => Style::Html,
         };
         Ok(Job {
             paths: loaded.paths,

@@ -223,7 +223,11 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), Fail> {
+/// Takes the lock, waiting a moment for another writer to end.
+///
+/// # Errors
+/// Another process holds it.
+pub fn lock(file: &File, path: &Path) -> Result<(), Fail> {
     let until = Instant::now() + LOCK_WAIT;
     loop {
         match flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {

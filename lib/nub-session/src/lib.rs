@@ -6,19 +6,30 @@
 mod append;
 mod args;
 mod array;
+mod check;
 mod choose;
+mod command;
+mod diff;
+mod export;
 mod folders;
+mod fork;
 mod gist;
+mod html;
 mod index;
 mod job;
 mod journal;
 mod list;
 mod mark;
+mod mend;
 mod open;
 mod path;
 mod place;
 mod print;
+mod redact;
+mod remove;
+mod request;
 mod scan;
+mod search;
 mod seen;
 mod show;
 #[cfg(test)]
@@ -28,19 +39,16 @@ mod tree;
 mod wait;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use nub_proto::{Message, MessageRecord, Session, encode};
+use nub_proto::{Message, MessageRecord, encode};
 use nub_sys::{Exit, Fail, log, signal};
 
 use crate::args::{Args, Command};
-use crate::index::Index;
 use crate::job::{Job, Style, Surroundings};
-use crate::mark::Change;
-use crate::open::Open;
 
 /// The program's name.
 pub(crate) const NAME: &str = "nub-session";
@@ -63,75 +71,15 @@ pub fn main() -> ExitCode {
 
 fn run(job: &Job, input: impl Read + AsFd, output: &mut impl Write) -> Result<Exit, Fail> {
     match &job.command {
-        Command::New { title } => new(job, title.clone(), output)?,
-        Command::List { all } => {
-            let sessions = list::gather(&job.paths, *all)?;
-            match job.style {
-                Style::Text => list::table(&sessions, *all, output)?,
-                Style::Records => list::records(&sessions, output)?,
-                Style::Array => array::wrap(output, |array| list::records(&sessions, array))?,
-            }
-        }
-        Command::Path { node } => print_path(job, node.as_deref(), output)?,
         Command::Append { user, new, announce } => {
             let path = if *new { None } else { choose::find(&job.paths, &job.choice)? };
             let target = append::Target { path, announce: *announce, paths: job.paths.clone() };
-            return append(target, user.as_deref(), input, output);
+            append(target, user.as_deref(), input, output)
         }
-        Command::Tree => {
-            let (open, index) = job.load()?;
-            match job.style {
-                Style::Text => tree::draw(&open, &index, &mut BufWriter::new(output))?,
-                Style::Records => tree::records(&open, &index, output)?,
-                Style::Array => array::wrap(output, |array| tree::records(&open, &index, array))?,
-            }
+        command if job.style == Style::Array && command.is_many() => {
+            array::wrap(output, |array| command::run(job, array))
         }
-        Command::Branch { node } => mark(job, node, Change::Branch, output)?,
-        Command::Label { node, text } => mark(job, node, Change::Label(text.clone()), output)?,
-        Command::Bookmark { node, remove } => mark(job, node, Change::Bookmark(!remove), output)?,
-        Command::Show { node } => {
-            let (open, index) = job.load()?;
-            show::show(&open, &index, index.find(node)?, job.style, output)?;
-        }
-    }
-    Ok(Exit::Success)
-}
-
-fn new(job: &Job, title: Option<String>, output: &mut impl Write) -> Result<(), Fail> {
-    let mut journal = place::create(&job.paths, &place::plan(&job.paths))?;
-    let session = Session { title, ..place::session(&journal.path, &job.paths) };
-    let mut line = Vec::new();
-    encode(&session, &mut line).map_err(|e| Fail::output(&e))?;
-    journal.store(&line).map_err(|e| journal::cannot_write(&journal.path, &e))?;
-    let answer = match job.style {
-        Style::Text => format!("{}\n", session.id).into_bytes(),
-        Style::Records | Style::Array => line,
-    };
-    output.write_all(&answer).map_err(|e| Fail::output(&e))
-}
-
-fn print_path(job: &Job, node: Option<&str>, output: &mut impl Write) -> Result<(), Fail> {
-    if node.is_none() && choose::find(&job.paths, &job.choice)?.is_none() {
-        // where nothing was said yet the path is empty
-        return Ok(());
-    }
-    let mut open = Open::read(&job.existing()?)?;
-    let spans = match node {
-        None => path::path(&mut open)?,
-        Some(word) => {
-            let index = Index::load(&open)?;
-            path::path_to(&mut open, &index, Some(index.find(word)?))?
-        }
-    };
-    job.note(&open);
-    print::print(&open, &spans, output)
-}
-
-fn mark(job: &Job, node: &str, change: Change, output: &mut impl Write) -> Result<(), Fail> {
-    let line = mark::mark(&job.existing()?, node, change)?;
-    match job.style {
-        Style::Text => Ok(()),
-        Style::Records | Style::Array => output.write_all(&line).map_err(|e| Fail::output(&e)),
+        _ => command::run(job, output),
     }
 }
 

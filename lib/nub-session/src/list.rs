@@ -5,15 +5,15 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use nub_conf::Paths;
-use nub_proto::{Message, Meta, Node, Role, Session, encode};
+use nub_proto::{Meta, Role, Session, encode};
 use nub_sys::{Fail, clock};
 use serde::{Deserialize, Serialize};
 
 use crate::choose::{self, Found};
+use crate::folders;
 use crate::gist;
-use crate::index::{Index, Span};
+use crate::index::Index;
 use crate::open::Open;
-use crate::{folders, scan};
 
 /// How many characters of the first prompt make a title.
 const TITLE: usize = 60;
@@ -92,7 +92,7 @@ fn look(found: &Found) -> Listed {
 fn fill(listed: &mut Listed, path: &Path) -> Result<(), Fail> {
     let open = Open::read(path)?;
     let index = Index::load(&open)?;
-    if let Some(session) = index.session.and_then(|span| read::<Session>(&open, span)) {
+    if let Some(session) = index.session.and_then(|span| gist::read::<Session>(&open, span)) {
         listed.created_at = session.created_at;
         listed.cwd = session.cwd;
         listed.title = session.title.unwrap_or_default();
@@ -102,13 +102,13 @@ fn fill(listed: &mut Listed, path: &Path) -> Result<(), Fail> {
         if let Some(parent) = index.parent(at) {
             parents[parent] = true;
         }
-        let Some(node) = read::<Light>(&open, entry.span) else { continue };
+        let Some(node) = gist::read::<Light>(&open, entry.span) else { continue };
         if node.message.role == Role::Assistant {
             listed.turns += 1;
             let usage = node.meta.usage.unwrap_or_default();
             listed.tokens += usage.input_tokens + usage.output_tokens;
         } else if listed.title.is_empty() {
-            listed.title = read::<Node<Message>>(&open, entry.span)
+            listed.title = gist::node(&open, entry.span)
                 .map(|node| gist::gist(&node.message, TITLE).1)
                 .unwrap_or_default();
         }
@@ -128,11 +128,6 @@ struct Light {
 #[derive(Deserialize)]
 struct Speaker {
     role: Role,
-}
-
-fn read<T: serde::de::DeserializeOwned>(open: &Open, span: Span) -> Option<T> {
-    let line = scan::read(&open.file, span.offset, span.len).ok()?;
-    serde_json::from_slice(&line).ok().or_else(|| serde_json::from_str(&nub_proto::lossless(&line)).ok())
 }
 
 /// One record a session.

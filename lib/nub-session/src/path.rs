@@ -167,3 +167,16 @@ fn from(open: &Open, index: &Index, node: Option<usize>) -> Result<Walk, Fail> {
     }
     Ok(walk)
 }
+
+/// A node and all those before it, the root first, summaries or not.
+pub fn ancestors(index: &Index, at: usize) -> Vec<usize> {
+    let mut line = Vec::new();
+    let mut visited = HashSet::new();
+    let mut next = Some(at);
+    while let Some(at) = next.filter(|at| visited.insert(*at)) {
+        line.push(at);
+        next = index.parent(at);
+    }
+    line.reverse();
+    line
+}

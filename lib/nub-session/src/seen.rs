@@ -72,7 +72,7 @@ pub fn look<'a>(file: &File, raw: &Raw<'a>) -> io::Result<Seen<'a>> {
         return Ok(Seen::Damaged("a line longer than 64 MiB"));
     }
     let line = if raw.is_whole() { raw.head.to_vec() } else { scan::read(file, raw.offset, raw.len)? };
-    Ok(full(line))
+    Ok(whole(line))
 }
 
 fn quick<'a>(raw: &Raw<'a>) -> Option<Seen<'a>> {
@@ -105,7 +105,8 @@ fn plain(text: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(&text[..end]).ok()?, &text[end + 1..]))
 }
 
-fn full(line: Vec<u8>) -> Seen<'static> {
+/// Reads a whole line.
+pub fn whole(line: Vec<u8>) -> Seen<'static> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Seen::Other;
     }

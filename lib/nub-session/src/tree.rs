@@ -7,7 +7,7 @@ use nub_proto::{Head, Label, NodeKind, encode};
 use nub_sys::Fail;
 
 use crate::gist;
-use crate::index::Index;
+use crate::index::{Index, Mark};
 use crate::open::Open;
 use crate::print;
 
@@ -27,16 +27,23 @@ pub fn records(open: &Open, index: &Index, output: &mut impl Write) -> Result<()
     let spans: Vec<_> = index.session.into_iter().chain(nodes).collect();
     print::print(open, &spans, output)?;
     let mut lines = Vec::new();
-    let mut marks: Vec<_> = index.marks.iter().collect();
-    marks.sort_by_key(|(at, _)| **at);
-    for (at, mark) in marks {
-        let node = index.nodes[*at].id.clone();
-        let label = Label { node, label: mark.label.clone(), bookmark: mark.bookmark.then_some(true) };
+    for label in labels(index) {
         encode(&label, &mut lines).map_err(|e| Fail::output(&e))?;
     }
     let head = index.head.map(|at| index.nodes[at].id.clone()).unwrap_or_default();
     encode(&Head { head }, &mut lines).map_err(|e| Fail::output(&e))?;
     output.write_all(&lines).and_then(|()| output.flush()).map_err(|e| Fail::output(&e))
+}
+
+/// The names and marks in force, in the order of their nodes.
+pub fn labels(index: &Index) -> Vec<Label> {
+    let mut marks: Vec<_> = index.marks.iter().collect();
+    marks.sort_by_key(|(at, _)| **at);
+    let label = |(at, mark): (&usize, &Mark)| {
+        let node = index.nodes[*at].id.clone();
+        Label { node, label: mark.label.clone(), bookmark: mark.bookmark.then_some(true) }
+    };
+    marks.into_iter().map(label).collect()
 }
 
 /// A node yet to be drawn, and what stands to the left of it and of those below it.
@@ -78,15 +85,18 @@ pub fn draw(open: &Open, index: &Index, output: &mut impl Write) -> Result<(), F
     output.flush().map_err(|e| Fail::output(&e))
 }
 
-struct Shape {
-    roots: Vec<usize>,
-    /// In the order in which they are drawn: the way to the head last.
-    children: Vec<Vec<usize>>,
+/// What follows what, in the order in which it is drawn: the way to the head last.
+pub struct Shape {
+    /// Nodes that follow none.
+    pub roots: Vec<usize>,
+    /// What follows each node.
+    pub children: Vec<Vec<usize>>,
     count: usize,
 }
 
 impl Shape {
-    fn of(index: &Index) -> Shape {
+    /// Of the whole tree.
+    pub fn of(index: &Index) -> Shape {
         let mut to_head = HashSet::new();
         let mut next = index.head;
         while let Some(at) = next.filter(|at| to_head.insert(*at)) {
@@ -107,7 +117,8 @@ impl Shape {
     }
 }
 
-fn describe(open: &Open, index: &Index, at: usize) -> String {
+/// A node in one line.
+pub fn describe(open: &Open, index: &Index, at: usize) -> String {
     let entry = &index.nodes[at];
     let sign = if index.head == Some(at) { '◉' } else { '○' };
     let mut line = format!("{sign} {}  ", short(&entry.id));
