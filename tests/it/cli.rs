@@ -13,8 +13,6 @@ fn print_mode_keeps_answer_and_activity_apart() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "Let me look.\u{1b}[2J\nDone: é\n"));
     let expected = "nub-ctx: warning: AGENTS.md was shortened\n\
         ! busy (HTTP 503); trying again in 0.5 s (1 of 3)\n\
-        → sh test.sh\n\
-        → read x^[]0;evil^G\n\
         → sh test.sh · exit 1, 6 bytes\n\
         → read x^[]0;evil^G · 1 line\n";
     assert_eq!(ran.err, expected);

@@ -26,7 +26,7 @@ fn the_demo_ends_green_and_says_what_was_real() {
     let scratch = Scratch::new();
     let ran = finish(demo(&scratch, &[]), "");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    for piece in ["FAILED  1900", "→ edit leap.sh", "+1 -1", "ok      1900 no", "was a recording"] {
+    for piece in ["FAILED  1900", "→ edit: leap.sh", "+1 -1", "ok      1900 no", "was a recording"] {
         assert!(ran.out.contains(piece), "{piece:?} is not in {}", ran.out);
     }
     let [base] = folders(&scratch).try_into().unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::http::{Reply, Server};
-use crate::scratch::{Scratch, finish};
+use crate::scratch::Scratch;
 
 fn at(server: &Server) -> Scratch {
     let scratch = Scratch::repo();
@@ -38,7 +38,9 @@ fn a_session_is_new_or_goes_on() {
     }
     let asked = server.wait(3);
     assert!(!asked[1].body.contains("alpha"));
-    assert!(asked[2].body.contains("beta") && asked[2].body.contains("two") && !asked[2].body.contains("alpha"));
+    assert!(
+        asked[2].body.contains("beta") && asked[2].body.contains("two") && !asked[2].body.contains("alpha")
+    );
 }
 
 #[test]
@@ -77,16 +79,20 @@ fn what_can_be_wrong_is_said() {
 
 #[test]
 fn a_signal_ends_a_call_and_the_session_goes_on() {
-    let server = Server::start(vec![
-        Reply::call("c1", "bash", &serde_json::json!({"command": "echo $$ > pid; mkfifo never; cat never"})),
-        Reply::text("well"),
-    ]);
+    let call =
+        Reply::call("c1", "bash", &serde_json::json!({"command": "echo $$ > pid; mkfifo never; cat never"}));
+    let server = Server::start(vec![call.clone(), Reply::text("well"), call]);
     let scratch = at(&server);
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
         drop(fs::remove_file(scratch.work().join("never")));
         let mut nub = scratch.nub("nub");
-        let mut child =
-            nub.args(["-p", "x"]).stdin(Stdio::null()).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = nub
+            .args(["-p", "x"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let pid = wait_for(&scratch.work().join("pid"));
         rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
         let status = child.wait().unwrap();
@@ -103,7 +109,6 @@ fn a_signal_ends_a_call_and_the_session_goes_on() {
             assert_eq!(roles[1..], ["user", "assistant", "tool", "user"]);
         }
         fs::remove_file(scratch.work().join("pid")).unwrap();
-        drop(finish);
     }
 }
 

@@ -3,9 +3,11 @@
 
 mod cases; // the folders of tests/cases
 mod cli; // nub: print mode, the prompt, dispatch, the pages
+mod cli_demo; // nub demo
 mod cli_fake; // a nub-loop that says what the test wants
 mod cli_signals; // nub: how it ends
 mod cli_talk; // nub: the line session
+mod cli_whole; // nub, with every real program behind it
 mod conf; // the configuration as every program reads it
 mod context; // the system prompt of nub-ctx
 mod ctx; // nub-ctx

@@ -24,17 +24,33 @@ const CASSETTE: &str = include_str!("../../../examples/demo/cassette.ndjson");
 const PROGRAM: &str = include_str!("../../../examples/demo/repo/leap.sh");
 const TEST: &str = include_str!("../../../examples/demo/repo/test.sh");
 
+/// Names the recorded model; nothing is sent to the address.
+const CONFIG: &str = "\
+version = 1
+[model]
+default = \"recorded\"
+endpoint = \"cassette\"
+[[endpoint]]
+name = \"cassette\"
+base_url = \"http://127.0.0.1:9/v1\"
+api_key = \"none\"
+";
+
 /// What the user would have typed.
 const PROMPT: &str = "The tests of leap.sh fail. Find out why, fix the program and run them again.";
 
-const NEXT: &str = "\
-To go on with a model of your own, set a key or start a local server, then ask:
+const TRUTH: &str = "\
+The model was a recording: its words and calls come from a cassette that is part of nub, and nothing
+went over a network. Everything else was real: the programs, the tools, the shell, git and the session.";
 
-  export OPENAI_API_KEY=...     # or ANTHROPIC..., or Ollama, LM Studio, llama.cpp, vLLM on this machine
+const NEXT: &str = "
+To go on with a model of your own:
+
+  export OPENAI_API_KEY=...     # or another provider's key, or a local server: Ollama, LM Studio, llama.cpp
   cd your-project
   nub -p \"what does this project do?\"
 
-'nub help' tells the rest.";
+nub help tells the rest.";
 
 /// See nub work, without a model and without a network
 #[derive(Debug, Parser)]
@@ -69,7 +85,7 @@ pub(crate) fn main(rest: &[OsString]) -> ExitCode {
     })
 }
 
-/// Where it plays: the repository, and beside it the cassette and an empty home.
+/// Where it plays: the repository, and beside it the cassette and a home of its own.
 struct Demo {
     base: PathBuf,
 }
@@ -80,8 +96,14 @@ impl Demo {
             Fail::failure(format!("cannot make a folder in '{}': {e}", std::env::temp_dir().display()))
         })?;
         let demo = Demo { base };
-        let files = [("leap/leap.sh", PROGRAM), ("leap/test.sh", TEST), ("cassette.ndjson", CASSETTE)];
+        let files = [
+            ("leap/leap.sh", PROGRAM),
+            ("leap/test.sh", TEST),
+            ("cassette.ndjson", CASSETTE),
+            ("home/nub/config.toml", CONFIG),
+        ];
         fs::create_dir(demo.repo())
+            .and_then(|()| fs::create_dir_all(demo.base.join("home/nub")))
             .and_then(|()| files.iter().try_for_each(|(name, text)| fs::write(demo.base.join(name), text)))
             .map_err(|e| Fail::failure(format!("cannot write to '{}': {e}", demo.base.display())))?;
         demo.git(&["-c", "init.defaultBranch=main", "init", "-q"])?;
@@ -101,38 +123,31 @@ impl Demo {
 
     fn play(&self, watch: &Watch, view: &mut Stage) -> Result<Exit, Fail> {
         let place = self.repo();
-        view.line(&heading(&format!("A fresh repository with a failing test: {}", place.display())))?;
+        let title = format!("A fresh repository with a failing test: {}", place.display());
+        view.line(&Line::of(Style::Bold, title))?;
         self.test(view)?;
-        view.line(&heading("nub -p, with a recorded model"))?;
+        heading(view, "nub -p, with a recorded model")?;
         view.line(&Line::of(Style::Mark, "› ").with(Style::Bold, PROMPT))?;
         let exit =
             print::text(watch, &self.command(), &self.changes(), &prompt(InputOp::Prompt, PROMPT), view)?;
-        view.line(&heading("What git says"))?;
-        let diff = self.git(&["diff", "--no-color", "--no-ext-diff"])?;
+        heading(view, "What git says")?;
+        let diff = self.git(&["diff", "--no-color", "--no-ext-diff", "-U1"])?;
         show::all(nub_render::diff(&diff, usize::MAX), view)?;
-        view.line(&heading("And the test, run once more without nub"))?;
+        heading(view, "And the test, run once more without nub")?;
         let green = self.test(view)?;
         if exit != Exit::Success || !green {
             let exit = if exit == Exit::Success { Exit::Failure } else { exit };
             return Err(Fail::new(exit, "the demo did not end well")
                 .advice(format!("its folder is '{}'", self.base.display())));
         }
-        self.goodbye(view)?;
+        heading(view, "What was real")?;
+        show::all(TRUTH.lines().map(|line| Line::of(Style::Plain, line)).collect(), view)?;
         Ok(exit)
     }
 
-    fn goodbye(&self, view: &mut Stage) -> Result<(), Fail> {
-        view.line(&heading("What was real"))?;
-        let words = [
-            "The model was a recording: its words and calls come from a cassette that is part of nub, and"
-                .into(),
-            "nothing went over a network. Everything else was real: the programs, the tools, the shell, git,"
-                .into(),
-            format!("and the session: cd {} && nub session tree", self.repo().display()),
-            String::new(),
-        ];
-        let lines = words.iter().map(String::as_str).chain(NEXT.lines());
-        show::all(lines.map(|line| Line::of(Style::Plain, line)).collect(), view)
+    fn say_where(&self, view: &mut Stage) -> Result<(), Fail> {
+        let text = format!("Look at the session: cd {} && nub session tree", self.repo().display());
+        view.line(&Line::of(Style::Plain, text))
     }
 
     /// Runs the repository's tests and shows them; whether they are green.
@@ -160,7 +175,7 @@ impl Demo {
         let names = std::env::vars_os().map(|(name, _)| name).filter(ours);
         let mut changes: Vec<_> =
             names.chain(GIT_VARS.iter().map(OsString::from)).map(|name| (name, None)).collect();
-        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
             changes.push((name.into(), Some(self.base.join("home").into())));
         }
         changes
@@ -195,8 +210,9 @@ impl Demo {
 const GIT_VARS: &[&str] =
     &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"];
 
-fn heading(text: &str) -> Line {
-    Line::of(Style::Bold, format!("== {text}"))
+fn heading(view: &mut Stage, text: &str) -> Result<(), Fail> {
+    view.line(&Line::default())?;
+    view.line(&Line::of(Style::Bold, text))
 }
 
 /// A folder that was not there before, for this user alone.

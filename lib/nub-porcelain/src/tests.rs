@@ -13,7 +13,7 @@ use crate::dispatch::nearest;
 use crate::pages::plain;
 use crate::show::Show;
 use crate::typist::whole_line;
-use crate::view::{Answer, Noise, Screen, View};
+use crate::view::{Answer, Calls, Noise, Screen, View};
 
 /// One screen behind both streams.
 #[derive(Clone, Default)]
@@ -37,7 +37,11 @@ impl Glass {
 
 fn shared(noise: Noise, paint: Paint) -> (Glass, View<Glass, Glass>) {
     let glass = Glass::default();
-    let view = View::new(glass.clone(), glass.clone(), Screen { answer: Answer::Shared, paint, noise });
+    let view = View::new(
+        glass.clone(),
+        glass.clone(),
+        Screen { answer: Answer::Shared, calls: Calls::Live, paint, noise },
+    );
     (glass, view)
 }
 
@@ -96,12 +100,11 @@ fn answer_and_activity_share_a_screen() {
     view.close("a", Line::of(Style::Mark, "→ read x"), Line::of(Style::Dim, " · 3 lines")).unwrap();
     view.open("b", &Line::of(Style::Mark, "→ long")).unwrap();
     view.open("c", &Line::of(Style::Mark, "→ short")).unwrap();
-    view.close("b", Line::of(Style::Mark, "→ long"), Line::of(Style::Dim, " · done")).unwrap();
     view.close("c", Line::of(Style::Mark, "→ short"), Line::of(Style::Dim, " · done")).unwrap();
+    view.close("b", Line::of(Style::Mark, "→ long"), Line::of(Style::Dim, " · done")).unwrap();
     view.text("So it is.").unwrap();
     view.end_text().unwrap();
-    let expected =
-        "Let me look\n→ read x · 3 lines\n→ long\n→ short\n→ long · done\n→ short · done\nSo it is.\n";
+    let expected = "Let me look\n→ read x · 3 lines\n→ long\n→ short · done\n→ long · done\nSo it is.\n";
     assert_eq!(glass.text(), expected);
 }
 

@@ -37,10 +37,20 @@ pub(crate) enum Cursor {
     MidLine,
 }
 
+/// When the line of a call is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// At its start, for somebody who watches; its end completes the line.
+    Live,
+    /// At its end, into a pipe or a file.
+    Whole,
+}
+
 /// What nub is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub answer: Answer,
+    pub calls: Calls,
     /// Of stderr.
     pub paint: Paint,
     pub noise: Noise,
@@ -54,13 +64,18 @@ impl Screen {
             (true, false) => Answer::Alone,
             (true, true) => Answer::Shared,
         };
-        Screen { answer, paint: paint(tty::stderr()), noise }
+        Screen { answer, calls: calls(tty::stderr()), paint: paint(tty::stderr()), noise }
     }
 
     /// For what is shown on stdout alone.
     pub(crate) fn only_stdout(noise: Noise) -> Screen {
-        Screen { answer: Answer::Shared, paint: paint(tty::stdout()), noise }
+        let terminal = tty::stdout();
+        Screen { answer: Answer::Shared, calls: calls(terminal), paint: paint(terminal), noise }
     }
+}
+
+fn calls(terminal: bool) -> Calls {
+    if terminal { Calls::Live } else { Calls::Whole }
 }
 
 fn paint(terminal: bool) -> Paint {
@@ -160,13 +175,18 @@ impl<O: Write, E: Write> View<O, E> {
         Ok(())
     }
 
-    /// The line of a call that runs: it stays open for its result.
+    /// The line of a call that runs: it stays open for its result. While one is open others wait for
+    /// their own end.
     ///
     /// # Errors
     /// As [`View::line`].
     pub(crate) fn open(&mut self, id: &str, line: &Line) -> Result<(), Fail> {
-        self.beside()?;
-        self.say(&line.paint(self.screen.paint));
+        match self.screen.calls {
+            Calls::Whole if self.screen.noise < Noise::Verbose => return Ok(()),
+            Calls::Live if self.open.is_some() => return Ok(()),
+            Calls::Whole | Calls::Live => {}
+        }
+        self.hint(line)?;
         self.open = Some(id.to_owned());
         Ok(())
     }
