@@ -75,11 +75,14 @@ pub(crate) fn main(rest: &[OsString]) -> ExitCode {
             move |watch| {
                 let mut view = View::new(io::stdout(), io::stdout(), Screen::only_stdout(Noise::Normal));
                 let demo = Demo::make()?;
-                let end = demo.play(watch, &mut view);
+                let end = demo.play(watch, &mut view)?;
                 if args.rm {
                     demo.remove()?;
+                } else {
+                    demo.say_where(&mut view)?;
                 }
-                end
+                show::all(NEXT.lines().map(|line| Line::of(Style::Plain, line)).collect(), &mut view)?;
+                Ok(end)
             },
         )
     })

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use nub_proto::{
-    BlockDelta, BlockStart, BlockStop, Compaction, ErrorRecord, Kind, Line as Raw, MessageRecord, Node,
-    PermissionRequest, Queue, Ready, Record, Retry, Role, RunResult, Stop, ToolEnd, ToolOutput, ToolStart,
-    TurnStart, Warning,
+    BlockDelta, BlockStart, BlockStop, Compaction, ErrorClass, ErrorRecord, Kind, Line as Raw, MessageRecord,
+    Node, PermissionRequest, Queue, Ready, Record, Retry, Role, RunResult, Stop, ToolEnd, ToolOutput,
+    ToolStart, TurnStart, Warning,
 };
 use nub_render::{Line, Style};
 use nub_sys::{Exit, Fail};
@@ -74,11 +74,12 @@ impl Show {
             Warning::TYPE if noise >= Noise::Normal => view.line(&nub_render::warning(&read(raw)?))?,
             Compaction::TYPE if noise >= Noise::Normal => view.line(&nub_render::compaction(&read(raw)?))?,
             Queue::TYPE if noise >= Noise::Normal => all(nub_render::queue(&read(raw)?), view)?,
-            ErrorRecord::TYPE => {
-                self.failed = true;
-                all(nub_render::error(&read(raw)?), view)?;
+            ErrorRecord::TYPE => self.failure(&read(raw)?, view)?,
+            PermissionRequest::TYPE => {
+                let request: PermissionRequest = read(raw)?;
+                self.titles.insert(request.id.clone(), nub_render::call(&request.title));
+                return Ok(Seen::Ask(request));
             }
-            PermissionRequest::TYPE => return Ok(Seen::Ask(read(raw)?)),
             Ready::TYPE => return Ok(Seen::Ready(read(raw)?)),
             RunResult::TYPE => return self.result(read(raw)?, view),
             _ => {}
@@ -129,20 +130,32 @@ impl Show {
     }
 
     fn call<O: Write, E: Write>(&mut self, call: &ToolStart, view: &mut View<O, E>) -> Result<(), Fail> {
-        let line = nub_render::start(call);
+        let line = nub_render::call(&call.title);
         view.open(&call.id, &line)?;
         self.titles.insert(call.id.clone(), line);
         Ok(())
     }
 
     fn returned<O: Write, E: Write>(&mut self, end: &ToolEnd, view: &mut View<O, E>) -> Result<(), Fail> {
-        let name = || Line::of(Style::Mark, "→ ").with(Style::Plain, &end.name);
-        let whole = self.titles.remove(&end.id).unwrap_or_else(name);
+        let whole = self.titles.remove(&end.id).unwrap_or_else(|| nub_render::call(&end.name));
         view.close(&end.id, whole, nub_render::end(end))?;
         match &end.ui {
             Some(ui) if view.screen.noise >= Noise::Verbose => all(nub_render::body(ui), view),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// A cancel is no failure: the result says it.
+    fn failure<O: Write, E: Write>(
+        &mut self,
+        error: &ErrorRecord,
+        view: &mut View<O, E>,
+    ) -> Result<(), Fail> {
+        if error.class == ErrorClass::Cancelled {
+            return Ok(());
+        }
+        self.failed = true;
+        all(nub_render::error(error), view)
     }
 
     fn result<O: Write, E: Write>(&mut self, result: RunResult, view: &mut View<O, E>) -> Result<Seen, Fail> {

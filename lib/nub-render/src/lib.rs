@@ -13,4 +13,4 @@ pub use diff::diff;
 pub use harmless::harmless;
 pub use line::{Line, Paint, Span, Style};
 pub use note::{compaction, error, queue, result, retry, warning};
-pub use tool::{ask, body, end, start};
+pub use tool::{ask, body, call, end};

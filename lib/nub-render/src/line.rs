@@ -66,7 +66,10 @@ impl Line {
     /// Adds a piece.
     #[must_use]
     pub fn with(mut self, style: Style, text: impl Into<String>) -> Line {
-        self.0.push(Span { style, text: text.into() });
+        match self.0.last_mut().filter(|last| last.style == style) {
+            Some(last) => last.text.push_str(&text.into()),
+            None => self.0.push(Span { style, text: text.into() }),
+        }
         self
     }
 

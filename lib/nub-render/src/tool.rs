@@ -1,6 +1,6 @@
 //! Tool calls: one line each, and what is below it for those who want to see more.
 
-use nub_proto::{Item, ItemStatus, PermissionRequest, ToolEnd, ToolStart, Ui};
+use nub_proto::{Item, ItemStatus, PermissionRequest, ToolEnd, Ui};
 
 use crate::{Line, Style, diff};
 
@@ -13,10 +13,10 @@ const DIFF_LINES: usize = 60;
 /// A call that took longer than this is shown with its time, in milliseconds.
 const SLOW_MS: u64 = 1000;
 
-/// The line of a call that runs.
+/// The line of a call, by its title.
 #[must_use]
-pub fn start(call: &ToolStart) -> Line {
-    Line::of(Style::Mark, "→ ").with(Style::Plain, &call.title)
+pub fn call(title: &str) -> Line {
+    Line::of(Style::Mark, "→ ").with(Style::Plain, title)
 }
 
 /// What is added to the line of a call when it is over.
@@ -54,6 +54,8 @@ pub fn body(ui: &Ui) -> Vec<Line> {
 pub fn ask(request: &PermissionRequest) -> Vec<Line> {
     let mut lines = vec![Line::of(Style::Warn, "? ").with(Style::Bold, &request.title)];
     match &request.ui {
+        // the title of a short command says it all
+        Some(Ui::Command { command, .. }) if request.title.ends_with(command.as_str()) => {}
         Some(Ui::Command { command, .. }) => {
             lines.extend(command.lines().map(|line| Line::of(Style::Plain, format!("  {line}"))));
         }
