@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use crate::cli_fake::{Fake, READY, RESULT, TURN};
-use crate::scratch::{Scratch, finish};
+use crate::scratch::{Scratch, finish, source};
 
 #[test]
 fn print_mode_keeps_answer_and_activity_apart() {
@@ -226,6 +226,10 @@ fn pages_are_part_of_the_program() {
         command.env("PATH", path).args(["help", "protocol"]);
         let ran = finish(command, "");
         assert!(ran.code == 0 && ran.out.contains("permission_request"), "{path}: {}{}", ran.out, ran.err);
+    }
+    for entry in std::fs::read_dir(source().join("man")).unwrap() {
+        let page = entry.unwrap().file_name().into_string().unwrap();
+        assert_eq!(scratch.run("nub", &["help", &page], "").code, 0, "bins/nub.rs lacks {page}");
     }
     assert!(scratch.run("nub", &["help"], "").out.contains("Print mode"));
     assert_eq!(scratch.run("nub", &["help", "a page"], "").code, 2);

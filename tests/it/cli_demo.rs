@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cli_fake::Fake;
-use crate::scratch::{Scratch, finish};
+use crate::scratch::{Scratch, finish, source};
 
 /// Without a home, a git identity or a place for configuration.
 fn demo(scratch: &Scratch, args: &[&str]) -> Command {
@@ -39,6 +39,26 @@ fn the_demo_ends_green_and_says_what_was_real() {
     list.args(["session", "path", "-s", "latest"]).current_dir(&repo);
     let path = finish(list, "");
     assert_eq!(path.of("node").len(), 8, "{}", path.out);
+}
+
+/// Lines in an order of their own: calls of one answer end as they like.
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn what_the_readme_shows_is_what_the_demo_says() {
+    let scratch = Scratch::new();
+    let said = finish(demo(&scratch, &[]), "").out;
+    let [base] = folders(&scratch).try_into().unwrap();
+    let said = said.replace(base.to_str().unwrap(), "/tmp/nub-demo-4242");
+    let path = source().join("examples/demo/capture.txt");
+    if std::env::var_os("NUB_BLESS").is_some() {
+        fs::write(&path, &said).unwrap();
+    }
+    assert_eq!(sorted(&said), sorted(&fs::read_to_string(path).unwrap()));
 }
 
 #[test]

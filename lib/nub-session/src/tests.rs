@@ -154,7 +154,8 @@ fn the_walk_is_that_of_a_naive_model() {
                 lines.push(format!(r#"{{"v":1,"type":"head","head":"{head}"}}"#));
             }
             if numbers.below(8) == 0 {
-                lines.push(["no json", "", r#"{"v":1,"type":"later","id":7}"#, "\0"][numbers.below(4)].into());
+                lines
+                    .push(["no json", "", r#"{"v":1,"type":"later","id":7}"#, "\0"][numbers.below(4)].into());
             }
             let kind = if numbers.below(6) == 0 { NodeKind::Summary } else { NodeKind::Message };
             let known: HashMap<String, Sketch> = nodes.iter().map(|n| (n.id.clone(), n.clone())).collect();
@@ -196,7 +197,8 @@ fn long_stretches_are_printed_byte_for_byte() {
     let mut parent = String::new();
     for n in 0..200 {
         let node = Sketch { id: format!("{n:026}"), parent, kind: NodeKind::Message, replaces: Vec::new() };
-        let line = node.line(1).replace("\"text\":\"", &format!("\"text\":\"{}", "y".repeat(numbers.below(9000))));
+        let line =
+            node.line(1).replace("\"text\":\"", &format!("\"text\":\"{}", "y".repeat(numbers.below(9000))));
         lines.push_str(&(line + "\n"));
         if numbers.below(30) == 0 {
             lines.push_str("{\"v\":1,\"type\":\"other\"}\n");
