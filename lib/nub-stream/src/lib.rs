@@ -32,7 +32,7 @@ mod reader;
 mod retry;
 mod scan;
 mod serve;
-mod sse;
+pub mod sse;
 pub mod target;
 mod text_calls;
 mod think;

@@ -9,6 +9,8 @@ use crate::scan::{Scan, line_ends};
 /// The longest line, and the longest event, in bytes.
 pub const MAX_EVENT: usize = 16 << 20;
 
+/// How much of a line is looked at before it is complete, in bytes.
+const BEGINNING: usize = 64;
 /// How much of a text that is no event is kept for the message.
 const SHOWN: usize = 200;
 
@@ -60,7 +62,7 @@ impl Decoder {
         }
         self.keep(&bytes[from..])?;
         // nobody may ever send the line end behind the sentinel
-        if self.tail.len() < 16 && data_of(&self.tail).is_some_and(is_sentinel) {
+        if data_of(&self.tail[..self.tail.len().min(BEGINNING)]).is_some_and(is_sentinel) {
             return self.end(handle);
         }
         Ok(Progress::More)
@@ -108,7 +110,6 @@ impl Decoder {
         if let Some(value) = data_of(line) {
             return self.data_line(value, handle);
         }
-        let line = line.trim_ascii_start();
         let (field, value) = split(line);
         match field {
             b"" if line.is_empty() => return self.dispatch(handle),
@@ -176,6 +177,7 @@ impl Decoder {
 /// The value of a data line: also when `data:` was doubled by a chain of gateways, and of a line of bare
 /// JSON that lacks it.
 fn data_of(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
     if line.first() == Some(&b'{') || is_sentinel(line) {
         return Some(line);
     }
@@ -189,6 +191,14 @@ fn data_of(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// Whatever follows in the same line is not waited for.
+fn is_sentinel(value: &[u8]) -> bool {
+    const SENTINEL: &[u8] = b"[DONE]";
+    let value = value.trim_ascii_start();
+    let value = value.strip_prefix(b"\"").unwrap_or(value);
+    value.len() >= SENTINEL.len() && value[..SENTINEL.len()].eq_ignore_ascii_case(SENTINEL)
+}
+
 fn split(line: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b':', line) {
         Some(at) => {
@@ -197,12 +207,6 @@ fn split(line: &[u8]) -> (&[u8], &[u8]) {
         }
         None => (line, &[]),
     }
-}
-
-fn is_sentinel(value: &[u8]) -> bool {
-    let is = |value: &[u8]| value.eq_ignore_ascii_case(b"[DONE]");
-    let value = if value.len() < 16 { value.trim_ascii() } else { &[] };
-    is(value) || value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).is_some_and(is)
 }
 
 fn too_long(what: &str) -> Failure {

@@ -242,3 +242,43 @@ fn cuts_change_nothing() {
         assert_eq!(bytes, whole, "{} byte by byte", fixture.id);
     }
 }
+
+/// Mutations of the fixtures: nothing panics, and cuts change nothing. `NUB_FUZZ_RUNS` sets how many.
+#[test]
+fn mutations_do_no_harm() {
+    let runs = std::env::var("NUB_FUZZ_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    let fixtures = fixtures();
+    let seeds: Vec<(&Fixture, Vec<u8>)> =
+        fixtures.iter().filter_map(|fixture| Some((fixture, fixture.chunks()?.concat()))).collect();
+    let mut state = 1u64;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below.max(1)
+    };
+    for run in 0..runs {
+        let (fixture, mut body) = seeds[random(seeds.len())].clone();
+        for _ in 0..=random(3) {
+            let at = random(body.len());
+            let other = &seeds[random(seeds.len())].1;
+            let from = random(other.len());
+            let piece = &other[from..(from + random(40)).min(other.len())];
+            let until = (at + random(30)).min(body.len());
+            match random(4) {
+                0 => drop(body.splice(at..until, [])),
+                1 => drop(body.splice(at..at, piece.iter().copied())),
+                2 => drop(body.splice(at..until, piece.iter().copied())),
+                _ => body.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << random(8)),
+            }
+        }
+        let whole = play(fixture.answer(), [&*body], fixture.end());
+        let size = 1 + random(60);
+        let cut = play(fixture.answer(), body.chunks(size), fixture.end());
+        assert_eq!(
+            cut,
+            whole,
+            "run {run}, {} in pieces of {size}: {:?}",
+            fixture.id,
+            String::from_utf8_lossy(&body)
+        );
+    }
+}
