@@ -253,3 +253,18 @@ fn a_summary_is_drawn_as_one() {
         serde_json::from_str(&session(&scratch, &["tree", "--format", "json"], "").out).unwrap();
     assert_eq!(array.as_array().unwrap().len(), 5);
 }
+
+#[test]
+fn a_list_never_shows_what_was_so_once() {
+    let scratch = Scratch::repo();
+    session(&scratch, &["append", "--user", "first"], "");
+    let list = || session(&scratch, &["list"], "").records().remove(0);
+    let before = list();
+    assert_eq!(list(), before, "from the cache");
+    session(&scratch, &["append"], [message("assistant", "a"), message("user", "b")].concat());
+    assert_eq!((&list()["turns"], &list()["title"]), (&json!(1), &json!("first")));
+    let cache = scratch.home().join("cache/nub/sessions.ndjson");
+    fs::write(&cache, "\0 no cache\n{}\n").unwrap();
+    assert_eq!(list()["turns"], 1);
+    assert_eq!(fs::read_to_string(cache).unwrap().lines().count(), 1);
+}

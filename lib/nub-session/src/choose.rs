@@ -39,6 +39,8 @@ pub struct Found {
     pub id: String,
     /// When it was written last.
     pub written: SystemTime,
+    /// Bytes.
+    pub size: u64,
     /// It came with the repository or belongs to somebody else.
     pub foreign: bool,
 }
@@ -63,7 +65,7 @@ pub fn list(sessions: &Path) -> Result<Vec<Found>, Fail> {
             let meta = entry.metadata().ok()?;
             let foreign = linked || !meta.is_file() || meta.uid() != user || tracked.contains(&id);
             let written = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            Some(Found { path: entry.path(), id, written, foreign })
+            Some(Found { path: entry.path(), id, written, size: meta.len(), foreign })
         })
         .collect();
     found.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| b.id.cmp(&a.id)));

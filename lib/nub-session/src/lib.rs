@@ -6,6 +6,7 @@
 mod append;
 mod args;
 mod array;
+mod cache;
 mod check;
 mod choose;
 mod command;

@@ -9,6 +9,7 @@ use nub_proto::{Meta, Role, Session, encode};
 use nub_sys::{Fail, clock};
 use serde::{Deserialize, Serialize};
 
+use crate::cache::Cache;
 use crate::choose::{self, Found};
 use crate::folders;
 use crate::gist;
@@ -18,37 +19,44 @@ use crate::open::Open;
 /// How many characters of the first prompt make a title.
 const TITLE: usize = 60;
 
-/// What is known about a session; a `session` record with more fields than the file's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A listed session: a `session` record with more fields than the file's.
+#[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     /// Its id: the file's name.
-    pub id: String,
+    id: String,
+    /// The file.
+    path: String,
+    /// When it was written last, RFC 3339.
+    written_at: String,
+    /// It came with the repository or belongs to somebody else.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foreign: bool,
+    #[serde(flatten)]
+    content: Content,
+}
+
+impl nub_proto::Record for Listed {
+    const TYPE: &'static str = "session";
+}
+
+/// What only reading the file tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
     /// RFC 3339; empty when the file does not say.
     pub created_at: String,
     /// The folder it was made in.
     pub cwd: String,
     /// Its name, or the beginning of the first prompt.
     pub title: String,
-    /// The file.
-    pub path: String,
-    /// When it was written last, RFC 3339.
-    pub written_at: String,
     /// Answers of the model.
     pub turns: u64,
     /// Tokens in and out of all turns.
     pub tokens: u64,
     /// Nodes that none follows.
     pub branches: u64,
-    /// It came with the repository or belongs to somebody else.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub foreign: bool,
     /// Why it cannot be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub damage: String,
-}
-
-impl nub_proto::Record for Listed {
-    const TYPE: &'static str = "session";
 }
 
 /// The sessions of this repository, or of every known one.
@@ -65,56 +73,53 @@ pub fn gather(paths: &Paths, all: bool) -> Result<Vec<Listed>, Fail> {
         }
         found.sort_by_key(|one| std::cmp::Reverse(one.written));
     }
-    Ok(found.iter().map(look).collect())
+    let mut cache = Cache::load(&paths.cache);
+    let listed = found.into_iter().map(|found| listed(found, &mut cache)).collect();
+    cache.save();
+    Ok(listed)
 }
 
 /// One damaged file hides no other.
-fn look(found: &Found) -> Listed {
-    let mut listed = Listed {
-        id: found.id.clone(),
-        created_at: String::new(),
-        cwd: String::new(),
-        title: String::new(),
+fn listed(found: Found, cache: &mut Cache) -> Listed {
+    let content = cache.content(&found, || {
+        read(&found.path).unwrap_or_else(|e| Content { damage: e.message().to_owned(), ..Content::default() })
+    });
+    Listed {
         path: found.path.to_string_lossy().into_owned(),
         written_at: clock::rfc3339(found.written),
-        turns: 0,
-        tokens: 0,
-        branches: 0,
         foreign: found.foreign,
-        damage: String::new(),
-    };
-    if let Err(e) = fill(&mut listed, &found.path) {
-        listed.damage = e.message().to_owned();
+        id: found.id,
+        content,
     }
-    listed
 }
 
-fn fill(listed: &mut Listed, path: &Path) -> Result<(), Fail> {
+fn read(path: &Path) -> Result<Content, Fail> {
     let open = Open::read(path)?;
     let index = Index::load(&open)?;
+    let mut content = Content::default();
     if let Some(session) = index.session.and_then(|span| gist::read::<Session>(&open, span)) {
-        listed.created_at = session.created_at;
-        listed.cwd = session.cwd;
-        listed.title = session.title.unwrap_or_default();
+        content.created_at = session.created_at;
+        content.cwd = session.cwd;
+        content.title = session.title.unwrap_or_default();
     }
-    let mut parents = vec![false; index.nodes.len()];
-    for (at, entry) in index.nodes.iter().enumerate() {
+    let mut parents: Vec<bool> = (0..index.nodes.len()).map(|at| !index.is_current(at)).collect();
+    for (at, entry) in index.nodes.iter().enumerate().filter(|(at, _)| index.is_current(*at)) {
         if let Some(parent) = index.parent(at) {
             parents[parent] = true;
         }
         let Some(node) = gist::read::<Light>(&open, entry.span) else { continue };
         if node.message.role == Role::Assistant {
-            listed.turns += 1;
+            content.turns += 1;
             let usage = node.meta.usage.unwrap_or_default();
-            listed.tokens += usage.input_tokens + usage.output_tokens;
-        } else if listed.title.is_empty() {
-            listed.title = gist::node(&open, entry.span)
-                .map(|node| gist::gist(&node.message, TITLE).1)
-                .unwrap_or_default();
+            content.tokens =
+                content.tokens.saturating_add(usage.input_tokens).saturating_add(usage.output_tokens);
+        } else if content.title.is_empty() {
+            let title = gist::node(&open, entry.span).map(|node| gist::gist(&node.message, TITLE).1);
+            content.title = title.unwrap_or_default();
         }
     }
-    listed.branches = parents.iter().filter(|is_parent| !**is_parent).count() as u64;
-    Ok(())
+    content.branches = parents.iter().filter(|is_parent| !**is_parent).count() as u64;
+    Ok(content)
 }
 
 /// A node without its content.
@@ -153,19 +158,20 @@ pub fn table(sessions: &[Listed], folders: bool, output: &mut impl Write) -> Res
             format!("{:<26}  {:>4} {:>6} {:>8} {:>8}  TITLE\n", "ID", "AGE", "TURNS", "TOKENS", "BRANCHES");
     }
     for one in sessions {
+        let content = &one.content;
         let age = clock::parse(&one.written_at).map(age).unwrap_or_default();
         let id = gist::shorten(&one.id, 26);
         text.push_str(&format!(
             "{id:<26}  {age:>4} {:>6} {:>8} {:>8}  ",
-            one.turns, one.tokens, one.branches
+            content.turns, content.tokens, content.branches
         ));
         if one.foreign {
             text.push_str("(foreign) ");
         }
-        let title = if one.damage.is_empty() { &one.title } else { &one.damage };
+        let title = if content.damage.is_empty() { &content.title } else { &content.damage };
         text.push_str(&gist::shorten(title, 2 * TITLE));
         if folders {
-            text.push_str(&format!("  {}", gist::shorten(&one.cwd, 4 * TITLE)));
+            text.push_str(&format!("  {}", gist::shorten(&content.cwd, 4 * TITLE)));
         }
         text.push('\n');
     }
