@@ -58,8 +58,9 @@ impl Show {
         match raw.kind() {
             BlockDelta::TYPE => self.delta(&read(raw)?, view)?,
             BlockStart::TYPE => self.block(&read(raw)?, view)?,
-            BlockStop::TYPE if !self.thought.is_empty() => {
+            BlockStop::TYPE => {
                 all(thought(&std::mem::take(&mut self.thought)), view)?;
+                view.end_text()?;
             }
             TurnStart::TYPE => self.streamed = false,
             MessageRecord::<nub_proto::Message>::TYPE | Node::<nub_proto::Message>::TYPE

@@ -97,8 +97,8 @@ pub(crate) fn run(mut command: Command, screen: crate::view::Screen) -> Result<E
             match talk.session(&command, &tell)? {
                 Next::Again => command.session = Some("new".into()),
                 Next::End | Next::Died => {
-                    let well = source == Source::Terminal;
-                    return Ok(if well { Exit::Success } else { talk.last });
+                    let exit = if source == Source::Terminal { Exit::Success } else { talk.last };
+                    return watch.ended().map_or(Ok(exit), Err);
                 }
             }
         }
