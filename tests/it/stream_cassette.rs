@@ -89,7 +89,7 @@ fn the_dry_run_shows_exactly_what_would_be_sent() {
 #[test]
 fn models_are_listed_with_their_windows() {
     let list = json!({"object": "list", "data": [
-        {"id": "vllm", "max_model_len": 4096}, {"id": "router", "context_length": 8192.0, "top_provider": {"max_completion_tokens": 100}},
+        {"id": "vllm", "max_model_len": 4096}, {"id": "router", "name": "Router: a title", "context_length": 8192.0, "top_provider": {"max_completion_tokens": 100}},
         {"id": "odd", "context_length": null}, {"id": "lm", "max_context_length": 32768, "loaded_context_length": 4000}]});
     let scratch = Scratch::new();
     let missing = Reply::status(404, "", "");

@@ -52,23 +52,26 @@ pub fn target(
         Some(endpoint) => endpoint,
         None => endpoint(config, &name, wire, cancel)?,
     };
-    let (endpoint, told) = (found, name.is_empty() && chosen.endpoint.is_none());
+    let (endpoint, mut told) = (found, name.is_empty() && chosen.endpoint.is_none());
     let model = if model.is_empty() {
         match chosen.model.take().filter(|(at, _)| *at == endpoint.name) {
             Some((_, model)) => model,
-            None => default_model(job, &endpoint, wire, cancel)?,
+            None => {
+                told = true;
+                default_model(job, &endpoint, wire, cancel)?
+            }
         }
     } else {
         model
     };
     if told && wire.is_live() {
+        let place = target::without_query(&endpoint.base_url);
         tell(format!(
-            "no endpoint was named: asking '{model}' at '{}' ({})",
-            endpoint.name,
-            target::without_query(&endpoint.base_url)
+            "asking the model '{model}' at endpoint '{}' ({place}), as none was named",
+            endpoint.name
         ));
     }
-    if told {
+    if name.is_empty() {
         chosen.endpoint = Some(endpoint.clone());
     }
     chosen.model = Some((endpoint.name.clone(), model.clone()));

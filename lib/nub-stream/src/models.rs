@@ -29,8 +29,11 @@ enum List {
 /// A model under the names that servers give its numbers.
 #[derive(Deserialize)]
 struct Entry {
-    #[serde(alias = "name")]
+    #[serde(default)]
     id: String,
+    /// Ollama's word for it; elsewhere a title
+    #[serde(default)]
+    name: String,
     /// vLLM
     #[serde(default)]
     max_model_len: Option<f64>,
@@ -115,7 +118,8 @@ pub fn list(
 }
 
 fn model(entry: &Entry, target: &Target) -> Model {
-    let caps = target.endpoint.resolve(&entry.id).caps;
+    let id = if entry.id.is_empty() { &entry.name } else { &entry.id };
+    let caps = target.endpoint.resolve(id).caps;
     let windows = [
         entry.loaded_context_length,
         entry.meta.as_ref().and_then(|meta| meta.n_ctx),
@@ -130,7 +134,7 @@ fn model(entry: &Entry, target: &Target) -> Model {
     ];
     let own = &target.endpoint.caps;
     Model {
-        id: entry.id.clone(),
+        id: id.clone(),
         endpoint: target.endpoint.name.clone(),
         max_context: own.max_context.or_else(|| first(&windows)).unwrap_or(caps.max_context),
         max_output: own.max_output.or_else(|| first(&outputs)).unwrap_or(caps.max_output),
