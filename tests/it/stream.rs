@@ -292,6 +292,25 @@ fn tool_names_are_made_plain_on_the_wire_alone() {
 }
 
 #[test]
+fn ballast_keeps_its_bytes() {
+    let odd = r#"{"b":-0,"a":0.10000000000000000055,"c":18446744073709551616,"b":9007199254740993}"#;
+    let event = format!(
+        r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":0,"id":"c1","type":"function","extra_content":{odd},"function":{{"name":"read","arguments":"{{}}"}}}}]}}}}]}}"#
+    );
+    let done = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    let (ran, _) = ask(vec![Reply::sse(&[&event, done, "[DONE]"])], "", &[], &request("hi"));
+    let line = ran.out.lines().find(|line| line.contains("\"type\":\"message\"")).unwrap();
+    let (_, rest) = line.split_once("\"message\":{\"role\"").unwrap();
+    let (message, _) = rest.split_once(",\"meta\"").unwrap();
+    let asked = format!(
+        r#"{{"v":1,"type":"request","model":"m-1","endpoint":"mock","messages":[{{"role"{message},{{"role":"user","content":[{{"kind":"tool_result","tool_use_id":"c1","result":[]}}]}}]}}"#
+    );
+    let (again, server) = ask(vec![Reply::text("a")], "", &[], &format!("{asked}\n"));
+    assert_eq!(again.code, 0, "{}\n{asked}", again.out);
+    assert!(server.asked()[0].body.contains(odd), "{}", server.asked()[0].body);
+}
+
+#[test]
 fn ballast_goes_back_to_its_issuer_alone() {
     let signed = Reply::sse(&[
         r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","extra_content":{"google":{"thought_signature":"c2ln"}},"function":{"name":"read","arguments":"{}"}}]}}]}"#,

@@ -128,6 +128,37 @@ fn elsewhere_goes_through_the_proxy_unless_it_is_exempt() {
     }
 }
 
+/// A stream of one event with this delta, cut into pieces of a megabyte.
+fn large(delta: &serde_json::Value) -> Reply {
+    let event = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]});
+    let bytes = format!("data: {event}\n\ndata: [DONE]\n\n").into_bytes();
+    let mut reply = Reply::sse(&[]);
+    reply.parts = bytes.chunks(1 << 20).map(|part| (Duration::ZERO, part.to_vec())).collect();
+    reply
+}
+
+#[test]
+fn a_large_event_is_taken() {
+    let text = "x".repeat(8 << 20);
+    let (ran, _) = ask(vec![large(&json!({"content": text}))], "", &[], &request("hi"));
+    assert_eq!(ran.of("message")[0]["message"]["content"][0]["text"].as_str().unwrap().len(), text.len());
+    let arguments = json!({"path": "y".repeat(1 << 20)}).to_string();
+    let call = json!({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": "read", "arguments": arguments}}]});
+    let (ran, _) = ask(vec![large(&call)], "", &[], &request("hi"));
+    assert_eq!(
+        ran.of("message")[0]["message"]["content"][0]["input"]["path"].as_str().unwrap().len(),
+        1 << 20
+    );
+}
+
+#[test]
+fn a_line_without_end_is_refused() {
+    let mut reply = Reply::sse(&[]);
+    reply.parts = vec![(Duration::ZERO, vec![b'x'; 1 << 20]); 20];
+    let (ran, server) = ask(vec![reply], "", &[], &request("hi"));
+    assert_eq!((&ran.of("error")[0]["class"], server.asked().len()), (&json!("protocol"), 1), "{}", ran.out);
+}
+
 #[test]
 fn a_body_that_expands_without_end_is_cut() {
     // 1 MiB of zeros is about 1 KiB of gzip; an error body is read to its limit only

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nub_proto::{
-    Block, BlockDelta, BlockStart, BlockStop, Done, ErrorClass, ErrorRecord, Format, Input, Json, Kind, Line,
-    Message, MessageRecord, Meta, Model, Request, Retry, Stop, Usage, Warning,
+    Block, Done, ErrorClass, ErrorRecord, Format, Line, MessageRecord, Meta, Model, Request, Retry, Stop,
+    Usage, Warning,
 };
 use nub_sys::{clock, log};
 
@@ -169,7 +169,7 @@ impl<W: Write> Asker<W> {
                     }
                 }
             }
-            for event in events(&outcome.message) {
+            for event in format::events(&outcome.message) {
                 self.out.event(&event);
             }
             return Ok(outcome);
@@ -294,13 +294,8 @@ impl<W: Write> Asker<W> {
         let mut headers = Chat.headers(key, &body);
         headers
             .extend(target.endpoint.headers.keys().map(|name| (name.to_ascii_lowercase(), MASK.to_owned())));
-        let mut text = format!("POST {}\n", target.url(Chat.operation()));
-        for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\n"));
-        }
-        text.push('\n');
-        text.push_str(&String::from_utf8_lossy(&body.bytes));
-        text.push('\n');
+        let url = target.url(Chat.operation());
+        let text = Call { method: ureq::http::Method::POST, url, headers, body: body.bytes }.shown();
         self.out.text(&text);
         self.out.flush();
         Ok(())
@@ -329,39 +324,6 @@ impl<W: Write> Asker<W> {
 
 fn cancelled() -> Failure {
     Failure::new(ErrorClass::Cancelled, "cancelled")
-}
-
-/// The events of an answer that was checked before it is shown.
-fn events(message: &Message) -> Vec<Event<'_>> {
-    let mut events = Vec::new();
-    for (index, block) in message.content.iter().enumerate() {
-        let mut delta = BlockDelta { index, text: None, partial_json: None };
-        let mut empty = block.clone();
-        empty.raw = None;
-        match (&mut empty.kind, &block.kind) {
-            (
-                Kind::Text { text: hidden } | Kind::Thinking { text: hidden },
-                Kind::Text { text } | Kind::Thinking { text },
-            ) => {
-                hidden.clear();
-                delta.text = Some(text.into());
-            }
-            (Kind::ToolUse { input: hidden, .. }, Kind::ToolUse { input, .. }) => {
-                delta.partial_json = Some(match input {
-                    Input::Object(json) => json.text().into(),
-                    Input::Raw(text) => text.into(),
-                });
-                if let Ok(nothing) = Json::parse("{}") {
-                    *hidden = Input::Object(nothing);
-                }
-            }
-            _ => {}
-        }
-        events.push(Event::Start(BlockStart { index, block: empty }));
-        events.push(Event::Delta(delta));
-        events.push(Event::Stop(BlockStop { index, raw: block.raw.clone() }));
-    }
-    events
 }
 
 fn record(failure: &Failure) -> ErrorRecord {

@@ -1,8 +1,12 @@
 //! Answers of a given form from a server that cannot be made to keep to it: an instruction, a check, and
 //! one more round in which the model sees what was wrong.
 
-use nub_proto::{Block, Format, Kind, Message, Request, Role};
+use nub_proto::{
+    Block, BlockDelta, BlockStart, BlockStop, Format, Input, Json, Kind, Message, Request, Role,
+};
 use serde_json::Value;
+
+use crate::answer::Event;
 
 /// Deeper values are not looked into.
 const DEEPEST: usize = 64;
@@ -191,4 +195,38 @@ fn object(
         }
     }
     Ok(())
+}
+
+/// The events of an answer that was checked before it is shown.
+#[must_use]
+pub fn events(message: &Message) -> Vec<Event<'_>> {
+    let mut events = Vec::new();
+    for (index, block) in message.content.iter().enumerate() {
+        let mut delta = BlockDelta { index, text: None, partial_json: None };
+        let mut empty = block.clone();
+        empty.raw = None;
+        match (&mut empty.kind, &block.kind) {
+            (
+                Kind::Text { text: hidden } | Kind::Thinking { text: hidden },
+                Kind::Text { text } | Kind::Thinking { text },
+            ) => {
+                hidden.clear();
+                delta.text = Some(text.into());
+            }
+            (Kind::ToolUse { input: hidden, .. }, Kind::ToolUse { input, .. }) => {
+                delta.partial_json = Some(match input {
+                    Input::Object(json) => json.text().into(),
+                    Input::Raw(text) => text.into(),
+                });
+                if let Ok(nothing) = Json::parse("{}") {
+                    *hidden = Input::Object(nothing);
+                }
+            }
+            _ => {}
+        }
+        events.push(Event::Start(BlockStart { index, block: empty }));
+        events.push(Event::Delta(delta));
+        events.push(Event::Stop(BlockStop { index, raw: block.raw.clone() }));
+    }
+    events
 }

@@ -14,11 +14,14 @@ use ureq::{Agent, BodyReader, Timeout, http};
 use crate::cancel::{Cancel, Cancelled};
 use crate::failure::Failure;
 use crate::proxy;
-use crate::target::{Target, without_query};
+use crate::target::{Target, host_of, without_query};
 use crate::watch::{Wait, Watch};
 
 /// How much of the body of an error is read, in bytes, whatever it was compressed to.
 pub const ERROR_BODY: usize = 256 << 10;
+const AGENT: &str = concat!("nub/", env!("CARGO_PKG_VERSION"));
+/// Proxies hold back what they compress; what comes compressed all the same is read.
+const ENCODING: &str = "identity";
 /// How long the rest of a finished answer may take to arrive, so that its connection can be kept.
 const DRAIN: Duration = Duration::from_millis(20);
 /// How much of it is read, in bytes.
@@ -35,6 +38,22 @@ pub struct Call {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+}
+
+impl Call {
+    /// The request as it goes out, for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let mut text = format!("{} {}\nhost: {}\n", self.method, self.url, host_of(&self.url));
+        for (name, value) in &self.headers {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+        text.push_str(&format!("user-agent: {AGENT}\naccept-encoding: {ENCODING}\n"));
+        text.push_str(&format!("content-length: {}\n\n", self.body.len()));
+        text.push_str(&String::from_utf8_lossy(&self.body));
+        text.push('\n');
+        text
+    }
 }
 
 /// The beginning of what came back.
@@ -160,9 +179,8 @@ fn agent(watch: &Watch) -> Agent {
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
-        .user_agent(concat!("nub/", env!("CARGO_PKG_VERSION")))
-        // proxies hold back what they compress
-        .accept_encoding("identity")
+        .user_agent(AGENT)
+        .accept_encoding(ENCODING)
         .tls_config(tls)
         .proxy(None)
         .max_idle_connections_per_host(1)
