@@ -11,8 +11,8 @@ use crate::cli_fake::{Fake, RESULT, TURN};
 
 #[test]
 fn a_closed_stdout_ends_quietly_and_leaves_nothing_behind() {
-    let endless = format!("read -r a; echo $$ > pid; while :; do cat records || exit 0; done");
-    let fake = Fake::new("nub-loop", &endless);
+    let endless = "read -r a; echo $$ > pid; while :; do cat records || exit 0; done";
+    let fake = Fake::new("nub-loop", endless);
     fake.scratch.file(
         "records",
         TURN.lines().filter(|l| l.contains("block_")).map(|l| format!("{l}\n")).collect::<String>(),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-use nub_sys::{Exit, Fail, tty};
+use nub_sys::{Exit, Fail, signal, tty};
 
 use crate::dispatch;
 
@@ -49,6 +49,8 @@ fn show(page: &str) -> Result<Exit, Fail> {
 
 /// Whether the formatter is there and showed the page.
 fn paged(program: &str, args: &[&str], page: &str) -> bool {
+    // Ctrl+C is for the pager
+    signal::watch(|_| ()).unwrap_or(());
     fed(Command::new(program).args(args), page).is_some_and(|output| output.status.success())
 }
 
