@@ -13,6 +13,9 @@ use crate::{VERSION, json};
 /// The longest line that is read, in bytes. Longer ones are refused, not buffered.
 pub const MAX_LINE: usize = 64 << 20;
 
+/// How many lines are told at once at most.
+const BATCH: usize = 256;
+
 /// How many bytes of an offending line an error shows.
 const SHOWN: usize = 80;
 
@@ -145,6 +148,12 @@ impl Line {
         &self.raw
     }
 
+    /// The line with its line end.
+    #[must_use]
+    pub fn whole(&self) -> Vec<u8> {
+        [&*self.raw, b"\n"].concat()
+    }
+
     /// The line's number in its input, from 1.
     #[must_use]
     pub fn number(&self) -> u64 {
@@ -229,8 +238,8 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Reads an input to its end and tells what is there at once, at most `most` lines. An error comes last.
-pub fn read_lines(input: impl Read, most: usize, mut tell: impl FnMut(io::Result<Vec<Line>>)) {
+/// Reads an input to its end and tells the lines that are there at once. An error comes last.
+pub fn read_lines(input: impl Read, mut tell: impl FnMut(io::Result<Vec<Line>>)) {
     let mut reader = Reader::new(input);
     let mut lines = Vec::new();
     let end = loop {
@@ -239,7 +248,7 @@ pub fn read_lines(input: impl Read, most: usize, mut tell: impl FnMut(io::Result
             Ok(None) => break None,
             Err(e) => break Some(Err(e.into())),
         }
-        if !reader.has_line() || lines.len() == most {
+        if !reader.has_line() || lines.len() == BATCH {
             tell(Ok(std::mem::take(&mut lines)));
         }
     };

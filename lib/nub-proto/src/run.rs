@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::frame::records;
-use crate::{Block, Stop, Usage, is_default};
+use crate::{Block, Message, Role, Stop, Usage, is_default};
 
 /// Something the user says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,16 @@ pub struct InputRecord {
     /// What is said, as blocks (instead of `text`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Vec<Block>>,
+}
+
+impl InputRecord {
+    /// The message it becomes.
+    #[must_use]
+    pub fn message(self) -> Message {
+        let text = self.text.unwrap_or_default();
+        let content = self.content.unwrap_or_else(|| vec![Block::text(text)]);
+        Message { role: Role::User, content }
+    }
 }
 
 /// When an input is meant to arrive.
@@ -157,6 +167,15 @@ pub struct Warning {
     pub code: String,
     /// One line for people.
     pub message: String,
+}
+
+impl RunResult {
+    /// The result of a prompt that was not asked (yet).
+    #[must_use]
+    pub fn unasked(session: String) -> RunResult {
+        let (stop, exit) = (Stop::Cancelled, Stop::Cancelled.exit_code());
+        RunResult { stop, text: String::new(), turns: 0, usage: Usage::default(), session, exit }
+    }
 }
 
 /// A prompt is done: exactly one for each.

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::{Json, Message, Request, encode};
+use crate::{Json, Message, Ready, Request, encode, repair};
 
 /// What was said, between a front and a back that stay the same.
 #[derive(Debug, Default)]
@@ -15,20 +15,33 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Everything of a request but its messages.
+    /// Takes everything of a request but its messages.
     ///
     /// # Errors
     /// As [`encode`].
-    pub fn new(head: Request<Json>) -> io::Result<Talk> {
-        let mut talk = Talk { head: Request { messages: Vec::new(), ..head }, ..Talk::default() };
-        talk.refresh()?;
-        Ok(talk)
+    pub fn set_head(&mut self, head: Request<Json>) -> io::Result<()> {
+        self.head = Request { messages: Vec::new(), ..head };
+        self.refresh()
     }
 
     /// Model, endpoint, system prompt and tools.
     #[must_use]
     pub fn head(&self) -> &Request<Json> {
         &self.head
+    }
+
+    /// Whether it can be asked.
+    #[must_use]
+    pub fn has_head(&self) -> bool {
+        !self.front.is_empty()
+    }
+
+    /// What is said once a prompt can be asked.
+    #[must_use]
+    pub fn ready(&self, session: &str, context_tokens: u64, max_context: u64) -> Ready {
+        let tools = self.head.tools.iter().map(|tool| tool.name.clone()).collect();
+        let (session, model) = (session.to_owned(), self.head.model.clone());
+        Ready { session, model, context_tokens, max_context, tools }
     }
 
     /// Asks another model from now on; without an endpoint, where the last one was asked.
@@ -60,14 +73,15 @@ impl Talk {
         self.messages.extend_from_slice(message.text().as_bytes());
     }
 
-    /// Goes on from another conversation.
+    /// Goes on from another conversation, repaired.
     ///
     /// # Errors
     /// As [`Json::of`].
-    pub fn replace(&mut self, messages: &[Message]) -> io::Result<()> {
+    pub fn replace(&mut self, mut messages: Vec<Message>) -> io::Result<()> {
+        repair(&mut messages);
         self.messages.clear();
         for message in messages {
-            self.push(&Json::of(message)?);
+            self.push(&Json::of(&message)?);
         }
         Ok(())
     }

@@ -18,6 +18,9 @@ pub struct Turn {
     shown: BTreeMap<usize, String>,
     answer: Option<Message>,
     terminal: Option<Terminal>,
+    /// The last answer, when it had calls, and how often the same calls came in a row.
+    called: Option<Message>,
+    repeats: u32,
 }
 
 /// How a request ended.
@@ -40,17 +43,23 @@ pub enum Heard {
     Event,
     /// An echo, or an answer that nobody waits for.
     Nothing,
-    /// The answer.
-    Message(Box<MessageRecord<Json>>, Message),
+    /// The answer, and its text.
+    Message(Box<MessageRecord<Json>>, String),
     /// The end of the answer.
     End,
 }
 
 impl Turn {
-    /// A turn whose request is on its way.
+    /// The next one: its request is on its way.
+    pub fn ask(&mut self) {
+        let (called, repeats) = (self.called.take(), self.repeats);
+        *self = Turn { asking: true, called, repeats, ..Turn::default() };
+    }
+
+    /// How often the calls of the answer came in a row, turn after turn; 0 when there were none.
     #[must_use]
-    pub fn asked() -> Turn {
-        Turn { asking: true, ..Turn::default() }
+    pub fn repeats(&self) -> u32 {
+        self.repeats
     }
 
     /// The model has not ended its answer.
@@ -88,8 +97,12 @@ impl Turn {
                 let record: MessageRecord<Json> = line.read()?;
                 let message: Message = record.message.read()?;
                 self.shown.clear();
-                self.answer = message.calls().next().is_some().then(|| message.clone());
-                return Ok(Heard::Message(Box::new(record), message));
+                let text = message.text();
+                let again = self.called.take().is_some_and(|called| called.calls_like(&message));
+                self.called = Some(message).filter(|message| message.calls().next().is_some());
+                self.repeats = self.called.as_ref().map_or(0, |_| if again { self.repeats + 1 } else { 1 });
+                self.answer.clone_from(&self.called);
+                return Ok(Heard::Message(Box::new(record), text));
             }
             ("done", true) => {
                 let Done { stop, usage } = line.read()?;

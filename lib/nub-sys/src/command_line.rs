@@ -6,7 +6,15 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 
-use crate::Exit;
+use crate::{Exit, Fail};
+
+/// A program: its command line, then its work.
+pub fn program<A: clap::Parser>(name: &str, work: impl FnOnce(A) -> Result<Exit, Fail>) -> ExitCode {
+    match parse(name) {
+        Ok(args) => crate::run(name, || work(args)),
+        Err(code) => code,
+    }
+}
 
 /// Parses the program's own command line.
 ///

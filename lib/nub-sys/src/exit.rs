@@ -1,10 +1,11 @@
 //! The exit codes, the same for every program.
 
 /// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     /// It did what it was asked.
+    #[default]
     Success = 0,
     /// A provider, the tools' infrastructure or the agent failed.
     Failure = 1,

@@ -67,6 +67,12 @@ pub fn start(program: &'static str, folder: PathBuf, level: Level) {
     drop(LOG.set(Log { program, level, folder, file: OnceLock::new() }));
 }
 
+/// The same, as much as `$NUB_LOG` says: warnings where it says nothing.
+pub fn start_as_told(program: &'static str, folder: PathBuf) {
+    let level = std::env::var("NUB_LOG").ok().and_then(|word| Level::parse(&word));
+    start(program, folder, level.unwrap_or(Level::Warn));
+}
+
 /// Whether a line of this level would be written.
 #[must_use]
 pub fn enabled(level: Level) -> bool {
