@@ -13,7 +13,9 @@ mod context; // the system prompt of nub-ctx
 mod ctx; // nub-ctx
 mod http; // a server that replays bytes: whole, torn, late or dead
 mod layering; // who may depend on whom
-mod r#loop; // nub-loop, with stages of its own choosing
+mod r#loop; // nub-loop: turns, steering, limits
+mod loop_faults; // nub-loop: cancels, stages that die, signals
+mod loop_stage; // nub-loop with stages of a test's own choosing
 mod scratch; // a fresh folder with a home of its own, and how programs are run in it
 mod session; // nub-session: the tree
 mod session_care; // nub-session: repair, export, search and the like

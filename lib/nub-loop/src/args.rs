@@ -60,13 +60,12 @@ impl Args {
         config.limits.max_turns = self.max_turns.map_or(config.limits.max_turns, NonZeroU32::get);
         let fresh = self.new || self.session.as_ref().is_some_and(|word| word == "new");
         let session = self.session.filter(|_| !fresh);
-        let log = paths.log();
-        Ok((Job { session, fresh, head: self.head, config, coprocess, env, cwd: paths.cwd }, log))
+        let (cwd, log) = (paths.cwd.clone(), paths.log());
+        Ok((Job { session, fresh, head: self.head, config, coprocess, env, cwd }, log))
     }
 }
 
 impl Job {
-    /// The command of a stage.
     pub(crate) fn command(&self, part: Part) -> Result<Command, Fail> {
         let stages = &self.config.stages;
         let (line, args): (_, &[&str]) = match part {

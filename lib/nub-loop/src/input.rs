@@ -51,7 +51,7 @@ impl<W: Write> Loop<W> {
         if self.job.coprocess && !self.now.closing && self.in_hand() {
             return self.end(Fail::quiet(Exit::Cancelled));
         }
-        self.now.closing = true;
+        (self.now.closing, self.now.deaf) = (true, true);
         self.order(Part::Tool, &Control::End)
     }
 
@@ -73,7 +73,6 @@ impl<W: Write> Loop<W> {
         self.order(Part::Tool, &Control::Cancel)
     }
 
-    /// A stage did not stop in time.
     pub(crate) fn overdue(&mut self) -> io::Result<()> {
         self.now.deadline = None;
         let part = if self.now.turn.is_asking() { Part::Stream } else { Part::Tool };

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use nub_proto::{Head, Line, Message, Node, RunResult, Session, Talk, Turn, Writer, read_lines};
+use nub_proto::{Control, Head, Line, Message, Node, RunResult, Session, Talk, Turn, Writer, read_lines};
 use nub_sys::crew::{Crew, Event};
 use nub_sys::{Exit, Fail, log};
 
@@ -57,6 +57,7 @@ struct State {
     waiting: VecDeque<Line>,
     /// When the stages that were told to end their work must have done so.
     deadline: Option<Instant>,
+    deaf: bool,
     /// The end comes when nothing waits any more.
     closing: bool,
     /// The end comes after the work in hand.
@@ -139,10 +140,10 @@ impl<W: Write> Loop<W> {
         if self.crew.has(part) {
             return Ok(());
         }
-        self.play(part).or_else(|fail| self.fault(part, fail.exit(), fail.message()))
+        self.play(part).or_else(|fail| self.fault(part, fail.exit(), fail.message()))?;
+        if self.now.deaf { self.order(part, &Control::End) } else { Ok(()) }
     }
 
-    /// A line of nub-ctx.
     fn head(&mut self, line: &Line) -> io::Result<()> {
         match line.kind() {
             "request" => return self.now.talk.set_head(line.read()?),
@@ -152,7 +153,6 @@ impl<W: Write> Loop<W> {
         self.out.pass(line)
     }
 
-    /// A line of the path.
     fn node(&mut self, line: &Line) -> io::Result<()> {
         if line.is::<Node>() {
             self.now.path.get_or_insert_default().push(line.read::<Node>()?.message);
@@ -160,7 +160,6 @@ impl<W: Write> Loop<W> {
         Ok(())
     }
 
-    /// A line of nub-session.
     fn stored(&mut self, line: &Line) -> io::Result<()> {
         match line.kind() {
             "session" => {

@@ -5,11 +5,10 @@ use std::mem;
 use std::time::Duration;
 
 use nub_proto::{
-    ErrorClass, ErrorRecord, Heard, InputRecord, Json, Line, Message, MessageRecord, RunResult, Stop, Turn,
-    TurnEnd, TurnStart, line_of,
+    ErrorClass, ErrorRecord, Heard, INTERRUPTED, InputRecord, Json, Line, Message, MessageRecord, RunResult,
+    Stop, Turn, TurnEnd, TurnStart, line_of,
 };
-use nub_sys::log::{self, Level};
-use nub_sys::{Exit, Fail};
+use nub_sys::{Exit, Fail, log};
 
 use crate::input::PATIENCE;
 use crate::{Loop, NAME, Part};
@@ -62,7 +61,6 @@ impl<W: Write> Loop<W> {
         self.steer_tools()
     }
 
-    /// A line of the tool stage.
     pub(crate) fn tool(&mut self, line: &Line) -> io::Result<()> {
         match line.kind() {
             // a tool that is offered: nub-ctx is to know; when that is all, it can work
@@ -75,6 +73,11 @@ impl<W: Write> Loop<W> {
                 let Some(record) = self.now.turn.results(line)? else { return Ok(()) };
                 self.keep(line_of(&record)?, &record.message)?;
                 return self.turn_over();
+            }
+            "error" if self.in_hand() => {
+                self.crew.dismiss(Part::Stream, Duration::ZERO);
+                self.now.turn.fail(line.read()?)?;
+                return self.refuse(INTERRUPTED);
             }
             // echoes, and what was said at the start
             "control" | "tool" | "sync" => {}
@@ -126,10 +129,10 @@ impl<W: Write> Loop<W> {
         let repeated = called && limits.repeat_calls > 0 && repeats >= limits.repeat_calls;
         if repeated || last {
             (run.stop, run.exit) = (Stop::Limit, Stop::Limit.exit_code());
-            let again = format!("the model made the same calls {repeats} times in a row");
-            let asked = format!("the model was asked {} times, the most for one prompt", run.turns);
-            let (code, text) = if repeated { ("repeat_calls", again) } else { ("max_turns", asked) };
-            return self.warn(code, &text).and_then(|()| self.finish());
+            let (repeat, turns) = (("repeat_calls", limits.repeat_calls), ("max_turns", limits.max_turns));
+            let (code, most) = if repeated { repeat } else { turns };
+            self.warn(code, &format!("the run ends here: limits.{code} is {most}"))?;
+            return self.finish();
         }
         let steer = mem::take(&mut self.now.steer);
         if !steer.is_empty() {
@@ -183,7 +186,7 @@ impl<W: Write> Loop<W> {
             Part::Tool => ("stage tool: ", !self.now.ready, self.now.turn.is_calling()),
         };
         let message = format!("{name}{why}");
-        log::write(Level::Error, &message);
+        log::write(log::Level::Error, &message);
         let exit = if vital && exit == Exit::Usage { exit } else { Exit::Failure };
         let class = if exit == Exit::Usage { ErrorClass::Protocol } else { ErrorClass::Internal };
         let error = ErrorRecord::new(NAME, class, message.as_str());
@@ -202,6 +205,6 @@ impl<W: Write> Loop<W> {
             self.crew.dismiss(Part::Tool, PATIENCE);
         }
         self.now.turn.fail(error)?;
-        self.refuse("interrupted: the program ended before this call finished, its effects are unknown")
+        self.refuse(INTERRUPTED)
     }
 }

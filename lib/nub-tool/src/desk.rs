@@ -204,7 +204,7 @@ impl<W: Write> Desk<W> {
         Ok(())
     }
 
-    fn obey(&mut self, calls: &mut [Call], line: &Line) -> Result<(), Fail> {
+    pub(crate) fn obey(&mut self, calls: &mut [Call], line: &Line) -> Result<(), Fail> {
         // a control of a later version is none of ours
         let Ok(control) = line.read::<Control>() else { return Ok(()) };
         match control {
@@ -214,7 +214,12 @@ impl<W: Write> Desk<W> {
                 idle.try_for_each(|call| self.finish(call, Outcome::error(STEERED)))
             }
             Control::Permission { id, allow, reason } => self.permit(calls, &id, allow, reason),
-            Control::Compact { .. } | Control::Branch { .. } | Control::Model { .. } | Control::End => Ok(()),
+            // whoever could answer is gone
+            Control::End => {
+                self.asking = Asking::Impossible;
+                self.unanswered(calls)
+            }
+            Control::Compact { .. } | Control::Branch { .. } | Control::Model { .. } => Ok(()),
         }
     }
 

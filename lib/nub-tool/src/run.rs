@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use nub_conf::Config;
-use nub_proto::{Block, ErrorClass, ErrorRecord, Kind, Line, Message, MessageRecord, Role, Tool, Writer};
+use nub_proto::{
+    Block, Control, ErrorClass, ErrorRecord, Kind, Line, Message, MessageRecord, Role, Tool, Writer,
+};
 use nub_sys::{Exit, Fail};
 
 use crate::desk::{Asking, AtEnd, Desk};
@@ -113,6 +115,9 @@ fn next<W: Write>(desk: &mut Desk<W>) -> Result<Event, Fail> {
 
 /// Answers a line that is an assistant message with calls.
 fn take<W: Write>(desk: &mut Desk<W>, line: &Line) -> Result<(), Fail> {
+    if line.is::<Control>() {
+        return desk.obey(&mut [], line);
+    }
     if !line.is::<MessageRecord>() {
         return Ok(());
     }
