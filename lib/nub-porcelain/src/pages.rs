@@ -38,7 +38,7 @@ fn find<'a>(pages: &'a [Page], name: &str) -> Option<&'a str> {
 }
 
 fn show(page: &str) -> Result<Exit, Fail> {
-    if tty::stdout() && (paged("mandoc", &["-a"], page) || paged("man", &["-l", "-"], page)) {
+    if tty::stdout() && (paged("man", &["-l", "-"], page) || paged("mandoc", &["-a"], page)) {
         return Ok(Exit::Success);
     }
     let text = formatted("mandoc", &[], page).or_else(|| formatted("man", &["-l", "-"], page));
@@ -131,5 +131,9 @@ fn inline(text: &str) -> String {
 }
 
 fn unescape(text: &str) -> String {
-    text.replace("\\&", "").replace("\\-", "-").replace("\\(bu", "*").replace("\\e", "\\")
+    text.replace("\\&", "")
+        .replace("\\-", "-")
+        .replace("\\(bu", "*")
+        .replace("\\(fc", "›")
+        .replace("\\e", "\\")
 }
