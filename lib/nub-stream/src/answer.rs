@@ -8,7 +8,7 @@ mod tests;
 use std::collections::HashSet;
 
 use nub_conf::Caps;
-use nub_proto::{BlockDelta, BlockStart, BlockStop, ErrorClass, Message, Stop, Usage};
+use nub_proto::{BlockDelta, BlockStart, BlockStop, ErrorClass, Json, Message, Stop, Usage};
 
 use crate::assemble::Assembler;
 use crate::documents::Documents;
@@ -96,6 +96,15 @@ impl Answer {
             eof_ends_stream: caps.eof_ends_stream,
             json: false,
         }
+    }
+
+    /// Tells the schemas of the tools: some models write a number and a string alike.
+    #[must_use]
+    pub fn schemas<'a>(mut self, schemas: impl IntoIterator<Item = (&'a str, &'a Json)>) -> Answer {
+        for (tool, schema) in schemas {
+            self.reader.assembler.schema(tool, schema);
+        }
+        self
     }
 
     /// Takes bytes of the body, cut anywhere.

@@ -39,9 +39,10 @@ impl Adapter for Chat {
     }
 
     fn answer(&self, request: &Request, target: &Target, body: &Body) -> Box<dyn Reading> {
-        let tools = request.tools.iter().map(|tool| body.names.wire(&tool.name).to_owned()).collect();
+        let tools = || request.tools.iter().map(|tool| (body.names.wire(&tool.name), &tool.schema));
+        let names = tools().map(|(name, _)| name.to_owned()).collect();
         Box::new(ChatAnswer {
-            answer: Answer::new(&target.caps, tools, call_ids(request)),
+            answer: Answer::new(&target.caps, names, call_ids(request)).schemas(tools()),
             dress: Dress { names: body.names.clone(), origin: Origin::of(target) },
         })
     }

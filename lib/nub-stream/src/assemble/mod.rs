@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use nub_conf::{Caps, InlineThink};
-use nub_proto::{Block, ErrorClass, Message, Role, Stop};
+use nub_proto::{Block, ErrorClass, Json, Message, Role, Stop};
 
 use self::blocks::Blocks;
 pub use self::blocks::{Sink, Voice};
@@ -70,6 +70,13 @@ impl Assembler {
             cumulative: caps.cumulative_text.then(Cumulative::default),
             streamed: false,
             whole: false,
+        }
+    }
+
+    /// Tells the schema of a tool, for calls that are written as text.
+    pub fn schema(&mut self, tool: &str, schema: &Json) {
+        if let Some(scanner) = &mut self.scanner {
+            scanner.schema(tool, schema);
         }
     }
 

@@ -2,7 +2,8 @@
 //! and all of it is text.
 
 use super::json::{self, Form};
-use super::{Names, Out, Segment, Written};
+use super::tools::Tools;
+use super::{Out, Segment, Written};
 use crate::scan::Scan;
 
 /// The longest word behind a fence, and the longest tag inside one, in bytes.
@@ -14,7 +15,7 @@ const FENCE: &str = "```";
 /// Watches an answer from its beginning.
 #[derive(Debug)]
 pub struct Fence {
-    names: Names,
+    tools: Tools,
     state: State,
     held: String,
     /// How far it was read.
@@ -59,9 +60,9 @@ enum Step {
 }
 
 impl Fence {
-    /// For tools of these names.
-    pub fn new(names: Names) -> Fence {
-        Fence { names, state: State::Between, held: String::new(), at: 0, calls: Vec::new() }
+    /// For these tools.
+    pub fn new(tools: Tools) -> Fence {
+        Fence { tools, state: State::Between, held: String::new(), at: 0, calls: Vec::new() }
     }
 
     /// Takes text.
@@ -92,7 +93,7 @@ impl Fence {
         } else if !held.is_empty() {
             out(Segment::Text(&held));
         }
-        *self = Fence { state: State::Passing, ..Fence::new(self.names.clone()) };
+        *self = Fence { state: State::Passing, ..Fence::new(self.tools.clone()) };
     }
 
     fn step(&mut self) -> Step {
@@ -106,7 +107,7 @@ impl Fence {
                 };
                 self.at += end;
                 self.state = around.state();
-                match json::calls(&self.held[start..self.at], &self.names, Form::Bare) {
+                match json::calls(&self.held[start..self.at], &self.tools, Form::Bare) {
                     Some(calls) => {
                         self.calls.extend(calls);
                         Step::On
@@ -154,12 +155,12 @@ impl Fence {
                 Step::On
             }
             (Some(b'`'), _) if FENCE.starts_with(rest) => Step::More,
-            (Some(b'<'), Around::Fence) => self.tag(),
+            (Some(b'<'), _) => self.tag(),
             (Some(_), _) => Step::Text,
         }
     }
 
-    /// A tag around the JSON in a fence, whatever it is called.
+    /// A tag around the JSON, whatever it is called.
     fn tag(&mut self) -> Step {
         let rest = &self.held[self.at..];
         let Some(end) = rest.find('>') else {

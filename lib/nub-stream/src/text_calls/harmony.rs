@@ -1,6 +1,7 @@
 //! The channels of gpt-oss in text: analysis is thinking, commentary with a recipient is a call, the rest is text.
 
-use super::{Names, Out, Segment};
+use super::tools::Tools;
+use super::{Out, Segment};
 use crate::hold::longest;
 
 const CHANNEL: &str = "<|channel|>";
@@ -16,7 +17,7 @@ const HEAD: usize = 512;
 /// Divides text by its channels.
 #[derive(Debug)]
 pub struct Harmony {
-    names: Names,
+    tools: Tools,
     state: State,
     held: String,
     /// The head of the message in hand, as it was written.
@@ -42,9 +43,9 @@ enum State {
 }
 
 impl Harmony {
-    /// For tools of these names.
-    pub fn new(names: Names) -> Harmony {
-        Harmony { names, state: State::Open, held: String::new(), head: String::new(), at: 0, keep: 0 }
+    /// For these tools.
+    pub fn new(tools: Tools) -> Harmony {
+        Harmony { tools, state: State::Open, held: String::new(), head: String::new(), at: 0, keep: 0 }
     }
 
     /// Takes text.
@@ -69,7 +70,7 @@ impl Harmony {
             State::Analysis => thinking(&held, out),
             State::Call => self.call(&held, "", out),
         }
-        *self = Harmony::new(self.names.clone());
+        *self = Harmony::new(self.tools.clone());
     }
 
     /// Makes one step over a text and returns its length. `None` when more text is needed: then `keep` says
@@ -144,7 +145,7 @@ impl Harmony {
 
     /// A call, or its text unchanged when there is no such tool.
     fn call(&mut self, body: &str, end: &str, out: &mut Out<'_>) {
-        match recipient(&self.head).and_then(|name| self.names.known(name)) {
+        match recipient(&self.head).and_then(|name| self.tools.known(name)) {
             Some(name) => out(Segment::Call { id: "", name: &name, arguments: body.trim() }),
             None => text(&format!("{}{body}{end}", self.head), out),
         }

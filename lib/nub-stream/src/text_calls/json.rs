@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::{Names, Written};
+use super::Written;
+use super::tools::Tools;
 use crate::chunk::arguments;
 
 const NAME: &[&str] = &["name", "function", "tool", "tool_name", "function_name"];
@@ -25,14 +26,14 @@ pub enum Form {
 }
 
 /// The calls in a text of one or more JSON documents. `None` when something in it is no call of a tool.
-pub fn calls(text: &str, names: &Names, form: Form) -> Option<Vec<Written>> {
+pub fn calls(text: &str, tools: &Tools, form: Form) -> Option<Vec<Written>> {
     let mut found = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
         let document = documents.next()?.ok()?;
         let end = documents.byte_offset();
-        read(document.get(), names, form, DEPTH, &mut found)?;
+        read(document.get(), tools, form, DEPTH, &mut found)?;
         rest = rest[end..].trim_start_matches(|c: char| c.is_whitespace() || c == ',' || c == ';');
     }
     (!found.is_empty()).then_some(found)
@@ -43,19 +44,19 @@ pub fn is_key(key: &str) -> bool {
     key == LIST || [NAME, ARGUMENTS, BESIDE].concat().contains(&key)
 }
 
-fn read(json: &str, names: &Names, form: Form, depth: u8, found: &mut Vec<Written>) -> Option<()> {
+fn read(json: &str, tools: &Tools, form: Form, depth: u8, found: &mut Vec<Written>) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     if json.starts_with('[') {
         let list: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-        return list.into_iter().try_for_each(|one| read(one.get(), names, form, depth, found));
+        return list.into_iter().try_for_each(|one| read(one.get(), tools, form, depth, found));
     }
     let object: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     if let Some(list) = object.get(LIST) {
-        return read(list.get(), names, form, depth, found);
+        return read(list.get(), tools, form, depth, found);
     }
     let get = |keys: &[&str]| keys.iter().find_map(|key| object.get(*key).copied());
     if let Some(function) = object.get("function").filter(|value| value.get().starts_with('{')) {
-        return read(function.get(), names, form, depth, found);
+        return read(function.get(), tools, form, depth, found);
     }
     let name: String = serde_json::from_str(get(NAME)?.get()).ok()?;
     let input = get(ARGUMENTS);
@@ -63,6 +64,6 @@ fn read(json: &str, names: &Names, form: Form, depth: u8, found: &mut Vec<Writte
         return None;
     }
     let arguments = arguments(input).into_owned();
-    found.push(Written { id: String::new(), name: names.known(&name)?, arguments });
+    found.push(Written { id: String::new(), name: tools.known(&name)?, arguments });
     Some(())
 }

@@ -1,10 +1,11 @@
 //! Calls in the markup that model families were trained on, once a whole unit is there.
 
+use super::Written;
 use super::json::{self, Form};
-use super::{Names, Written};
+use super::tools::Tools;
 
 /// Reads the calls of a unit. `None` when something in it is no call of a known tool.
-pub type Parse = fn(&str, &Names) -> Option<Vec<Written>>;
+pub type Parse = fn(&str, &Tools) -> Option<Vec<Written>>;
 
 /// What stands between two markers, and the rest behind the second one.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<(&'a str, &'a str)> {
@@ -32,13 +33,13 @@ fn object(pairs: &[(String, String)]) -> Option<String> {
 }
 
 /// `<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`, repeated.
-pub fn kimi(unit: &str, names: &Names) -> Option<Vec<Written>> {
+pub fn kimi(unit: &str, tools: &Tools) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     let mut rest = unit;
     while let Some((id, behind)) = between(rest, "<|tool_call_begin|>", "<|tool_call_argument_begin|>") {
         let arguments = up_to(behind, &["<|tool_call_end|>", "<|tool_calls_section_end|>"]);
         let id = id.trim();
-        let name = names.known(id.rsplit_once(':').map_or(id, |(name, _)| name))?;
+        let name = tools.known(id.rsplit_once(':').map_or(id, |(name, _)| name))?;
         calls.push(Written { id: id.to_owned(), name, arguments: arguments.trim().to_owned() });
         rest = &behind[arguments.len()..];
     }
@@ -46,34 +47,33 @@ pub fn kimi(unit: &str, names: &Names) -> Option<Vec<Written>> {
 }
 
 /// Behind `[TOOL_CALLS]`: a list, an object, or `NAME[ARGS]{...}` with an optional `[CALL_ID]ID`.
-pub fn mistral(text: &str, names: &Names) -> Option<Vec<Written>> {
+pub fn mistral(text: &str, tools: &Tools) -> Option<Vec<Written>> {
     let text = text.trim();
     let text = text.strip_suffix("[/TOOL_CALLS]").unwrap_or(text).trim_end();
     if text.starts_with('{') || text.starts_with('[') {
-        return json::calls(text, names, Form::Marked);
+        return json::calls(text, tools, Form::Marked);
     }
     let (head, arguments) = text.split_at(text.find('{')?);
-    let name = names.known(up_to(head, &["[CALL_ID]", "[ARGS]"]))?;
+    let name = tools.known(up_to(head, &["[CALL_ID]", "[ARGS]"]))?;
     some(vec![Written { id: String::new(), name, arguments: arguments.to_owned() }])
 }
 
-/// `<function=NAME><parameter=KEY>VALUE</parameter></function>`, repeated. Values are strings: their types
-/// are in the schema, which the tool stage knows.
-pub fn qwen(unit: &str, names: &Names) -> Option<Vec<Written>> {
+/// `<function=NAME><parameter=KEY>VALUE</parameter></function>`, repeated. Only the schema tells which values
+/// are no strings.
+pub fn qwen(unit: &str, tools: &Tools) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     for element in unit.split("<function=").skip(1) {
         let (name, body) = element.split_once('>')?;
+        let name = tools.known(name)?;
         let mut pairs: Vec<(String, String)> = Vec::new();
         for parameter in body.split("<parameter=").skip(1) {
             let (key, value) = parameter.split_once('>')?;
             let end =
                 value.rfind("</parameter>").or_else(|| value.rfind("</function>")).unwrap_or(value.len());
-            pairs.push((
-                key.trim().trim_matches('"').to_owned(),
-                serde_json::to_string(unframed(&value[..end])).ok()?,
-            ));
+            let key = key.trim().trim_matches('"');
+            pairs.push((key.to_owned(), tools.value(&name, key, unframed(&value[..end]))?));
         }
-        calls.push(Written { id: String::new(), name: names.known(name)?, arguments: object(&pairs)? });
+        calls.push(Written { id: String::new(), name, arguments: object(&pairs)? });
     }
     some(calls)
 }
@@ -85,7 +85,7 @@ fn unframed(value: &str) -> &str {
 }
 
 /// `<｜DSML｜invoke name="NAME"><｜DSML｜parameter name="KEY" string="true">VALUE</｜DSML｜parameter>...`.
-pub fn dsml(unit: &str, names: &Names) -> Option<Vec<Written>> {
+pub fn dsml(unit: &str, tools: &Tools) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     for element in unit.split("<｜DSML｜invoke").skip(1) {
         let (tag, body) = element.split_once('>')?;
@@ -100,7 +100,7 @@ pub fn dsml(unit: &str, names: &Names) -> Option<Vec<Written>> {
         }
         calls.push(Written {
             id: String::new(),
-            name: names.known(attribute(tag, "name")?)?,
+            name: tools.known(attribute(tag, "name")?)?,
             arguments: object(&pairs)?,
         });
     }
@@ -113,7 +113,7 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
 
 /// `<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{...}<｜tool▁call▁end｜>`, or with the word `function` before the
 /// separator and the arguments in a fence.
-pub fn deepseek(unit: &str, names: &Names) -> Option<Vec<Written>> {
+pub fn deepseek(unit: &str, tools: &Tools) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     let mut rest = unit;
     while let Some((first, behind)) = between(rest, "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>") {
@@ -126,7 +126,7 @@ pub fn deepseek(unit: &str, names: &Names) -> Option<Vec<Written>> {
         let arguments = arguments.trim();
         let arguments =
             arguments.strip_prefix("```json").and_then(|a| a.strip_suffix("```")).unwrap_or(arguments);
-        let name = names.known(name)?;
+        let name = tools.known(name)?;
         calls.push(Written { id: String::new(), name, arguments: arguments.trim().to_owned() });
     }
     some(calls)

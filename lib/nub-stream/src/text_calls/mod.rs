@@ -7,12 +7,15 @@ mod json;
 mod markup;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod units;
 
 use nub_conf::TextToolCalls;
+use nub_proto::Json;
 
 use self::fence::Fence;
 use self::harmony::Harmony;
+use self::tools::Tools;
 use self::units::Units;
 
 /// A part of the text.
@@ -50,20 +53,6 @@ impl Written {
     }
 }
 
-/// The names of the tools.
-#[derive(Debug, Clone)]
-struct Names(Vec<String>);
-
-impl Names {
-    /// The tool that a model means, if there is one: some put a namespace in front.
-    fn known(&self, name: &str) -> Option<String> {
-        let name = name.trim().trim_matches(['"', '\'']);
-        let bare =
-            name.strip_prefix("functions.").or_else(|| name.strip_prefix("functions/")).unwrap_or(name);
-        self.0.iter().find(|tool| *tool == name || *tool == bare).cloned()
-    }
-}
-
 /// Looks for calls: first the channels of harmony, then an answer that is nothing but calls, then calls
 /// between markers.
 #[derive(Debug)]
@@ -79,12 +68,19 @@ impl Scanner {
         if forms.is_empty() {
             return None;
         }
-        let names = Names(tools.to_vec());
+        let tools = Tools::new(tools);
         Some(Scanner {
-            harmony: forms.contains(&TextToolCalls::Harmony).then(|| Harmony::new(names.clone())),
-            fence: forms.contains(&TextToolCalls::JsonFence).then(|| Fence::new(names.clone())),
-            units: Units::new(forms, names),
+            harmony: forms.contains(&TextToolCalls::Harmony).then(|| Harmony::new(tools.clone())),
+            fence: forms.contains(&TextToolCalls::JsonFence).then(|| Fence::new(tools.clone())),
+            units: Units::new(forms, tools),
         })
+    }
+
+    /// Tells the schema of a tool, for forms that do not tell a number from a string.
+    pub fn schema(&mut self, tool: &str, schema: &Json) {
+        if let Some(units) = &mut self.units {
+            units.schema(tool, schema);
+        }
     }
 
     /// Takes text.

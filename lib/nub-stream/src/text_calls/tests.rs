@@ -100,6 +100,23 @@ fn qwen_xml() {
 }
 
 #[test]
+fn the_schema_tells_numbers_from_strings() {
+    let mut scanner = Scanner::new(&[QwenXml], &["read".to_owned()]).unwrap();
+    let schema = r#"{"properties":{"n":{"type":"integer"},"m":{"type":["array","null"]},"s":{"type":"string"},"w":{"type":"number"}}}"#;
+    scanner.schema("read", &nub_proto::Json::parse(schema).unwrap());
+    let value = |key: &str, value: &str| format!("<parameter={key}>\n{value}\n</parameter>");
+    let all =
+        [value("n", "1"), value("m", "[1]"), value("s", "1"), value("w", "one"), value("x", "1")].concat();
+    let mut arguments = String::new();
+    scanner.push(&format!("<function=read>{all}</function>\n!"), &mut |segment| {
+        if let Segment::Call { arguments: a, .. } = segment {
+            arguments.push_str(a);
+        }
+    });
+    assert_eq!(arguments, r#"{"n":1,"m":[1],"s":"1","w":"one","x":"1"}"#);
+}
+
+#[test]
 fn mistral() {
     let f = &[Mistral];
     check(f, r#"Go. [TOOL_CALLS]read[ARGS]{"path": "]"}"#, &["TGo. ", r#"Cread{"path": "]"}"#]);
@@ -200,6 +217,8 @@ fn json_fence() {
         check(f, &format!("{fence}<tool_call>\n{call}\n</tool_call>\n```"), &[read]);
     }
     check(f, call, &[read]);
+    check(f, &format!("<tools>\n{call}\n</tools>"), &[read]);
+    stays(f, "<b>bold</b>");
     check(f, &format!("{call}\n{call}"), &[read; 2]);
     check(f, &format!("[{call}]"), &[read]);
     check(f, &format!("```json\n{call}\n```\n\n```json\n{call}\n```"), &[read; 2]);

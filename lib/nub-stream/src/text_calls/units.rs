@@ -2,9 +2,11 @@
 //! or text.
 
 use nub_conf::TextToolCalls;
+use nub_proto::Json;
 
 use super::json::{self, Form};
-use super::{Names, Out, Segment, Written, markup};
+use super::tools::Tools;
+use super::{Out, Segment, Written, markup};
 use crate::hold::{Head, head, longest};
 use crate::scan::Scan;
 
@@ -77,7 +79,7 @@ const NAME: usize = 128;
 pub struct Units {
     openers: Vec<Opener>,
     forms: Vec<TextToolCalls>,
-    names: Names,
+    tools: Tools,
     /// Text that is not handed on: the beginning of a marker, or the unit so far.
     held: String,
     unit: Option<Unit>,
@@ -108,15 +110,20 @@ enum Verdict {
 
 impl Units {
     /// For the forms that are units; `None` when there is none among them.
-    pub fn new(forms: &[TextToolCalls], names: Names) -> Option<Units> {
+    pub fn new(forms: &[TextToolCalls], tools: Tools) -> Option<Units> {
         let openers: Vec<Opener> = OPENERS.iter().filter(|o| forms.contains(&o.form)).copied().collect();
         (!openers.is_empty()).then(|| Units {
             openers,
             forms: forms.to_vec(),
-            names,
+            tools,
             held: String::new(),
             unit: None,
         })
+    }
+
+    /// Tells the schema of a tool.
+    pub fn schema(&mut self, tool: &str, schema: &Json) {
+        self.tools.schema(tool, schema);
     }
 
     /// Takes text.
@@ -197,16 +204,16 @@ impl Units {
 
     fn parse(&self, unit: &Unit, text: &str) -> Option<Vec<Written>> {
         match unit.opener.shape {
-            Shape::Until(_, parse) => parse(text, &self.names),
-            Shape::Mistral => markup::mistral(text.strip_prefix(unit.opener.text)?, &self.names),
-            Shape::Tag("") => markup::qwen(text, &self.names),
+            Shape::Until(_, parse) => parse(text, &self.tools),
+            Shape::Mistral => markup::mistral(text.strip_prefix(unit.opener.text)?, &self.tools),
+            Shape::Tag("") => markup::qwen(text, &self.tools),
             Shape::Tag(close) => {
                 let inner = text.strip_prefix(unit.opener.text)?.trim();
                 let inner = inner.strip_suffix(close).unwrap_or(inner);
                 if inner.starts_with(FUNCTION) {
-                    return markup::qwen(inner, &self.names);
+                    return markup::qwen(inner, &self.tools);
                 }
-                json::calls(inner, &self.names, Form::Marked)
+                json::calls(inner, &self.tools, Form::Marked)
             }
         }
     }
