@@ -56,12 +56,14 @@ fn judge(status: u16, told: &Told) -> Failure {
     if words::is_policy(told) {
         return failure(ErrorClass::BadRequest);
     }
-    match status {
+    match words::mended(status, told) {
         401 | 403 => failure(ErrorClass::Auth),
         402 => failure(ErrorClass::Auth).hint("check credit and billing of the account"),
         429 if words::is_quota(told) => {
             failure(ErrorClass::RateLimit).hint("the quota is used up: check plan and billing of the account")
         }
+        413 if words::is_rate(told) => failure(ErrorClass::RateLimit)
+            .hint("this one request is larger than the limit per minute: compact the conversation"),
         429 if words::is_too_large(told) => failure(ErrorClass::RateLimit)
             .hint("this one request is larger than the limit per minute: compact the conversation"),
         429 => failure(ErrorClass::RateLimit).retryable(),

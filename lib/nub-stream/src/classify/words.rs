@@ -70,11 +70,42 @@ pub fn is_policy(told: &Told) -> bool {
     KINDS.iter().any(|kind| told.is(kind)) || TEXT.iter().any(|word| text.contains(word))
 }
 
+/// The status that the words mean, where a server uses 400 or 403 for everything.
+#[must_use]
+pub fn mended(status: u16, told: &Told) -> u16 {
+    const KEY: &[&str] =
+        &["api_key_invalid", "invalid_api_key", "api key not valid", "incorrect api key", "invalid api key"];
+    const CREDIT: &[&str] =
+        &["credit balance is too low", "insufficient balance", "insufficient credit", "insufficient_balance"];
+    if !matches!(status, 400 | 403) {
+        return status;
+    }
+    let text = told.all();
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    match () {
+        () if has(KEY) => 401,
+        () if has(CREDIT) => 402,
+        () if has(&["throttl"]) => 429,
+        () => status,
+    }
+}
+
+/// Whether the text is about a rate.
+#[must_use]
+pub fn is_rate(told: &Told) -> bool {
+    told.is("rate_limit_exceeded") || told.all().contains("tokens per min")
+}
+
 /// Whether a 429 is about money: waiting changes nothing.
 #[must_use]
 pub fn is_quota(told: &Told) -> bool {
-    if told.is("insufficient_quota") || told.is("billing_not_active") || told.is("billing_hard_limit_reached")
-    {
+    const KINDS: &[&str] = &[
+        "insufficient_quota",
+        "billing_not_active",
+        "billing_hard_limit_reached",
+        "exceeded_current_quota_error",
+    ];
+    if KINDS.iter().any(|kind| told.is(kind)) {
         return true;
     }
     if told.delay.is_some() {
