@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use nub_conf::Paths;
 
@@ -16,6 +17,7 @@ use crate::place::Place;
 use crate::read::{self, ReadArgs};
 use crate::write::{self, WriteArgs};
 
+mod attacks; // many attempts to get out
 mod confined; // what is out of reach
 mod content; // reading and writing
 mod editing; // edit

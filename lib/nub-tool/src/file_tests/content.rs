@@ -1,7 +1,6 @@
 //! Reading, writing and editing.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::thread;
 
 use nub_proto::{Kind, Ui};
 
