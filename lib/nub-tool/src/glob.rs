@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -98,11 +98,11 @@ struct Newest {
 }
 
 impl Newest {
-    fn add(&mut self, modified: i128, rel: &Path) {
+    fn add(&mut self, modified: i128, rel: PathBuf) {
         self.count += 1;
         let newer = |oldest: &Reverse<(i128, Reverse<PathBuf>)>| modified >= oldest.0.0;
         if self.heap.len() < SHOWN || self.heap.peek().is_some_and(newer) {
-            self.heap.push(Reverse((modified, Reverse(rel.to_path_buf()))));
+            self.heap.push(Reverse((modified, Reverse(rel))));
         }
         if self.heap.len() > SHOWN {
             self.heap.pop();
@@ -142,17 +142,36 @@ fn search(
         || pattern.contains("{.")
         || pattern.contains(",.");
     let hidden = if dotted { Hidden::Show } else { Hidden::Skip };
-    let walk = Walk { place, base: &spot.rel, globs: Override::empty(), hidden, cancel };
+    let depth = (!pattern.contains("**")).then(|| pattern.matches('/').count());
+    let walk = Walk { place, base: &spot.rel, globs: Override::empty(), hidden, depth, cancel };
     let newest = Mutex::new(Newest::default());
     walk.run(|| {
-        |met: &Met| {
+        let mut mine = Collected { mine: Newest::default(), all: &newest };
+        move |met: &Met| {
             if !matcher.is_match(met.rel.strip_prefix(&spot.rel).unwrap_or(met.rel)) {
                 return;
             }
             let Ok(stat) = look(met.folder, OsStr::from_bytes(met.name.to_bytes())) else { return };
             let modified = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-            newest.lock().unwrap_or_else(PoisonError::into_inner).add(modified, met.rel);
+            mine.mine.add(modified, met.rel.to_path_buf());
         }
     })?;
     Ok(newest.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What one thread found; it goes to the rest when the thread is done.
+struct Collected<'a> {
+    mine: Newest,
+    all: &'a Mutex<Newest>,
+}
+
+impl Drop for Collected<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let beyond = self.mine.count - self.mine.heap.len();
+        for Reverse((modified, Reverse(rel))) in self.mine.heap.drain() {
+            all.add(modified, rel);
+        }
+        all.count += beyond;
+    }
 }

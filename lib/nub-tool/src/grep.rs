@@ -74,7 +74,7 @@ fn grep(place: &Place, args: &GrepArgs, cancel: &Cancel) -> Result<Outcome, Stri
             if let Some(why) = place.too_wide(&spot.rel) {
                 return Err(why.to_owned());
             }
-            let walk = Walk { place, base: &spot.rel, globs, hidden: Hidden::Skip, cancel };
+            let walk = Walk { place, base: &spot.rel, globs, hidden: Hidden::Skip, depth: None, cancel };
             walk.run(|| job.visitor())?;
         }
         Found::Entry(..) => one_file(place, &spot, given, &job)?,

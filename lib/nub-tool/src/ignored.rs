@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::place::Place;
@@ -43,19 +43,21 @@ pub(crate) enum Verdict {
 }
 
 impl Level {
-    /// The level of a folder: a new one if it has something to say, else the one above.
+    /// The level of a folder: a new one if it has something to say, else the one above. `has` tells
+    /// which names are in it.
     pub(crate) fn enter(
         place: &Place,
         above: Option<Arc<Level>>,
         rel: &Path,
-        fd: impl AsFd,
+        fd: BorrowedFd,
+        has: &dyn Fn(&str) -> bool,
     ) -> Option<Arc<Level>> {
-        let rules = |name: &str| rules(place, rel, &fd, name, rel.join(name));
+        let rules = |name: &str| if has(name) { rules(place, rel, fd, name) } else { None };
         let mut level = Level {
             ripgrep: rules(".rgignore"),
             any: rules(".ignore"),
             git: rules(".gitignore"),
-            is_repo: rustix::fs::statat(&fd, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok(),
+            is_repo: has(".git"),
             ..Level::default()
         };
         if level.is_repo {
@@ -106,10 +108,10 @@ fn said(set: &Gitignore, path: &Path, what: What) -> Verdict {
     }
 }
 
-fn rules(place: &Place, rel: &Path, folder: impl AsFd, name: &str, path: PathBuf) -> Gitignores {
+fn rules(place: &Place, rel: &Path, folder: BorrowedFd, name: &str) -> Gitignores {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-        Err(Errno::LOOP) => rules_at(place, rel, path),
+        Err(Errno::LOOP) => rules_at(place, rel, rel.join(name)),
         Err(_) => None,
         Ok(fd) => {
             let stat = rustix::fs::fstat(&fd).ok()?;

@@ -2,6 +2,7 @@
 //! the root can get into it, whatever changes meanwhile. Links are not followed.
 
 use std::ffi::{CStr, OsStr};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -9,7 +10,7 @@ use std::thread;
 
 use ignore::Match;
 use ignore::overrides::Override;
-use rustix::fd::BorrowedFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Dir, FileType, OFlags};
 
 use crate::cancel::Cancel;
@@ -28,6 +29,8 @@ pub(crate) struct Walk<'a> {
     /// Globs that decide before every ignore file.
     pub globs: Override,
     pub hidden: Hidden,
+    /// Folders deep; none: all the way down.
+    pub depth: Option<usize>,
     pub cancel: &'a Cancel,
 }
 
@@ -51,6 +54,8 @@ pub(crate) struct Met<'a> {
 struct Job {
     rel: PathBuf,
     above: Option<Arc<Level>>,
+    /// Folders between it and the base.
+    depth: usize,
 }
 
 #[derive(Default)]
@@ -58,6 +63,8 @@ struct Queue {
     jobs: Vec<Job>,
     /// Folders in work: they may bring more jobs.
     busy: usize,
+    /// Threads that wait for one.
+    idle: usize,
 }
 
 impl Walk<'_> {
@@ -67,8 +74,8 @@ impl Walk<'_> {
     /// The base cannot be opened.
     pub(crate) fn run<V: FnMut(&Met)>(&self, visitor: impl Fn() -> V + Sync) -> Result<(), String> {
         let above = self.levels_above()?;
-        let first = Job { rel: self.base.to_path_buf(), above };
-        let queue = Mutex::new(Queue { jobs: vec![first], busy: 0 });
+        let first = Job { rel: self.base.to_path_buf(), above, depth: 0 };
+        let queue = Mutex::new(Queue { jobs: vec![first], ..Queue::default() });
         let changed = Condvar::new();
         let threads = thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
         thread::scope(|scope| {
@@ -87,38 +94,38 @@ impl Walk<'_> {
         let mut level = None;
         for folder in folders {
             let fd = self.place.jail.beneath(folder, OFlags::RDONLY | OFlags::DIRECTORY).map_err(reason)?;
-            level = Level::enter(self.place, level, folder, fd);
+            let has = |name: &str| look(&fd, name.as_ref()).is_ok();
+            level = Level::enter(self.place, level, folder, fd.as_fd(), &has);
         }
         self.place.jail.beneath(self.base, OFlags::RDONLY | OFlags::DIRECTORY).map_err(reason)?;
         Ok(level)
     }
 
     fn work(&self, queue: &Mutex<Queue>, changed: &Condvar, mut visit: impl FnMut(&Met)) {
-        let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let mut waiting = locked();
-            let job = loop {
-                if self.cancel.is_set() || (waiting.jobs.is_empty() && waiting.busy == 0) {
-                    changed.notify_all();
-                    return;
-                }
-                match waiting.jobs.pop() {
-                    Some(job) => break job,
-                    None => waiting = changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
-                }
+        let mut names = Names::default();
+        let mut state = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.cancel.is_set() && (!state.jobs.is_empty() || state.busy > 0) {
+            let Some(job) = state.jobs.pop() else {
+                state.idle += 1;
+                state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
+                continue;
             };
-            waiting.busy += 1;
-            drop(waiting);
-            let found = self.folder(job, &mut visit);
-            let mut waiting = locked();
-            waiting.busy -= 1;
-            waiting.jobs.extend(found);
-            changed.notify_all();
+            state.busy += 1;
+            drop(state);
+            let found = self.folder(job, &mut names, &mut visit);
+            state = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            state.busy -= 1;
+            state.jobs.extend(found);
+            if state.idle > 0 && (state.jobs.len() > 1 || state.busy == 0) {
+                changed.notify_all();
+            }
         }
+        changed.notify_all();
     }
 
     /// Visits the files of a folder and gives the folders in it.
-    fn folder(&self, job: Job, visit: &mut impl FnMut(&Met)) -> Vec<Job> {
+    fn folder(&self, job: Job, names: &mut Names, visit: &mut impl FnMut(&Met)) -> Vec<Job> {
         let mut found = Vec::new();
         let Ok(fd) = self.place.jail.beneath(&job.rel, OFlags::RDONLY | OFlags::DIRECTORY) else {
             return found;
@@ -126,33 +133,27 @@ impl Walk<'_> {
         if on_disk(&fd).is_err() {
             return found;
         }
-        let level = Level::enter(self.place, job.above, &job.rel, &fd);
-        let Ok(handle) = fd.try_clone() else { return found };
-        let Ok(entries) = Dir::new(fd) else { return found };
-        for entry in entries.map_while(Result::ok) {
+        let Ok(mut dir) = Dir::new(fd) else { return found };
+        names.read(&mut dir, self.cancel);
+        let Ok(handle) = dir.fd() else { return found };
+        let deeper = self.depth.is_none_or(|depth| job.depth < depth);
+        let level = Level::enter(self.place, job.above, &job.rel, handle, &|name| names.has(name));
+        for (name, kind) in names.iter() {
             if self.cancel.is_set() {
                 break;
             }
-            let name = entry.file_name();
-            let plain = OsStr::from_bytes(name.to_bytes());
-            let what = match entry.file_type() {
-                FileType::Unknown => {
-                    look(&handle, plain).map_or(FileType::Unknown, |s| FileType::from_raw_mode(s.st_mode))
-                }
-                known => known,
-            };
-            let what = match what {
+            let what = match kind_of(handle, name, kind) {
                 FileType::RegularFile => What::File,
-                FileType::Directory if plain != "." && plain != ".." => What::Folder,
+                FileType::Directory if deeper => What::Folder,
                 _ => continue,
             };
-            let rel = job.rel.join(plain);
+            let rel = job.rel.join(OsStr::from_bytes(name.to_bytes()));
             if !self.takes(level.as_deref(), &rel, name, what) {
                 continue;
             }
             match what {
-                What::Folder => found.push(Job { rel, above: level.clone() }),
-                What::File => visit(&Met { rel: &rel, folder: rustix::fd::AsFd::as_fd(&handle), name }),
+                What::Folder => found.push(Job { rel, above: level.clone(), depth: job.depth + 1 }),
+                What::File => visit(&Met { rel: &rel, folder: handle, name }),
             }
         }
         found
@@ -172,5 +173,45 @@ impl Walk<'_> {
             Verdict::In => true,
             Verdict::Unknown => self.hidden == Hidden::Show || name.to_bytes().first() != Some(&b'.'),
         }
+    }
+}
+
+fn kind_of(folder: BorrowedFd, name: &CStr, kind: FileType) -> FileType {
+    if kind != FileType::Unknown {
+        return kind;
+    }
+    // some file systems leave it to a second look
+    look(folder, OsStr::from_bytes(name.to_bytes()))
+        .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode))
+}
+
+/// The names in a folder, one after the other in memory that is used again.
+#[derive(Default)]
+struct Names {
+    bytes: Vec<u8>,
+    entries: Vec<(Range<usize>, FileType)>,
+}
+
+impl Names {
+    fn read(&mut self, dir: &mut Dir, cancel: &Cancel) {
+        self.bytes.clear();
+        self.entries.clear();
+        for entry in dir.map_while(Result::ok).take_while(|_| !cancel.is_set()) {
+            let name = entry.file_name().to_bytes_with_nul();
+            if name != b".\0" && name != b"..\0" {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(name);
+                self.entries.push((start..self.bytes.len(), entry.file_type()));
+            }
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
+        let name = |range: &Range<usize>| CStr::from_bytes_with_nul(&self.bytes[range.clone()]).ok();
+        self.entries.iter().filter_map(move |(range, kind)| name(range).map(|name| (name, *kind)))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.entries.iter().any(|(range, _)| self.bytes[range.start..range.end - 1] == *name.as_bytes())
     }
 }
