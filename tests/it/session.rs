@@ -236,7 +236,14 @@ fn damage_is_survived_with_a_warning() {
             let ran = session(&scratch, args, "");
             assert_eq!(ran.code, 0, "{name} {args:?}: {}", ran.err);
         }
-        let mut got = path(&scratch);
+        let ran = session(&scratch, &["path"], "");
+        assert_eq!(
+            ran.err.contains("nub-session check says more"),
+            ["garbage between", "welded"].contains(&name),
+            "{}",
+            ran.err
+        );
+        let mut got = texts(&ran);
         got.sort();
         assert_eq!(got, wanted, "{name}");
         assert_eq!(fs::read(&path_of_file).unwrap(), before, "{name}: reading changes nothing");

@@ -315,3 +315,16 @@ fn a_signal_ends_it_within_about_a_second_whatever_comes() {
     assert_eq!(code, Some(3));
     assert!(began.elapsed() < Duration::from_millis(1900), "{:?}", began.elapsed());
 }
+
+#[test]
+fn a_signal_ends_the_others_at_once() {
+    let scratch = Scratch::repo();
+    session(&scratch, &["append"], message("user", &"w".repeat(500_000)));
+    // nobody reads, so it hangs in a write
+    let mut command = scratch.nub("nub-session");
+    let mut child = command.arg("path").stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}

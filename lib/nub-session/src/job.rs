@@ -1,6 +1,7 @@
 //! What is needed to work: from what was typed and what surrounds the process.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use nub_conf::{Inputs, Paths};
 use nub_sys::{Fail, tty};
@@ -10,6 +11,7 @@ use crate::args::{Args, Command, Format};
 use crate::choose::{self, Choice};
 use crate::index::Index;
 use crate::open::Open;
+use crate::wait::GRACE;
 
 /// What the process finds around it.
 #[derive(Debug)]
@@ -92,6 +94,12 @@ impl Job {
             command: args.command,
             quiet: common.quiet,
         })
+    }
+
+    /// How long the work goes on after a signal: what is said to append is still stored.
+    pub fn grace(&self) -> Duration {
+        let append = matches!(self.command, Command::Append { .. });
+        if append { GRACE + Duration::from_millis(300) } else { Duration::ZERO }
     }
 
     /// The chosen session file.

@@ -22,6 +22,8 @@ mod journal;
 mod list;
 mod mark;
 mod mend;
+#[cfg(test)]
+mod mutations;
 mod open;
 mod path;
 mod place;
@@ -42,14 +44,18 @@ mod wait;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nub_proto::{Message, MessageRecord, encode};
 use nub_sys::{Exit, Fail, log, signal};
 
 use crate::args::{Args, Command};
 use crate::job::{Job, Style, Surroundings};
+use crate::wait::Patient;
 
 /// The program's name.
 pub(crate) const NAME: &str = "nub-session";
@@ -64,13 +70,50 @@ pub fn main() -> ExitCode {
         let job = Job::new(args, &Surroundings::of_process())?;
         let level = std::env::var("NUB_LOG").ok().and_then(|word| log::Level::parse(&word));
         log::start(NAME, job.paths.log(), level.unwrap_or(log::Level::Warn));
-        // records leave whole: the line buffer of io::stdout would copy and cut them
-        let output = io::stdout().as_fd().try_clone_to_owned().map_err(|e| Fail::output(&e))?;
-        run(&job, io::stdin(), &mut File::from(output))
+        signal::survive_file_limit().map_err(cannot_start)?;
+        let (woken, wake) = UnixStream::pair().map_err(cannot_start)?;
+        unless_signalled(job.grace(), wake, move || {
+            // records leave whole: the line buffer of io::stdout would copy and cut them
+            let output = io::stdout().as_fd().try_clone_to_owned().map_err(|e| Fail::output(&e))?;
+            run(&job, Patient::new(io::stdin(), woken), &mut File::from(output))
+        })
     })
 }
 
-fn run(job: &Job, input: impl Read + AsFd, output: &mut impl Write) -> Result<Exit, Fail> {
+fn cannot_start(e: io::Error) -> Fail {
+    Fail::failure(format!("cannot start: {e}"))
+}
+
+/// Does the work on a thread, since neither a read nor a write can be interrupted. After a signal the
+/// work has `grace` to end by itself; the end of the process ends it in any case.
+fn unless_signalled(
+    grace: Duration,
+    mut wake: UnixStream,
+    work: impl FnOnce() -> Result<Exit, Fail> + Send + 'static,
+) -> Result<Exit, Fail> {
+    let (done, end) = mpsc::channel();
+    let signalled = done.clone();
+    // whoever comes second finds nobody waiting
+    signal::watch(move |_| {
+        drop(wake.write_all(b"!"));
+        drop(signalled.send(None));
+    })
+    .map_err(cannot_start)?;
+    thread::Builder::new().spawn(move || drop(done.send(Some(work())))).map_err(cannot_start)?;
+    if let Ok(Some(end)) = end.recv() {
+        return end;
+    }
+    let until = Instant::now() + grace;
+    loop {
+        match end.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Some(end)) => return end,
+            Ok(None) => {}
+            Err(_) => return Ok(Exit::Cancelled),
+        }
+    }
+}
+
+fn run<R: Read + AsFd>(job: &Job, input: Patient<R>, output: &mut impl Write) -> Result<Exit, Fail> {
     match &job.command {
         Command::Append { user, new, announce } => {
             let path = if *new { None } else { choose::find(&job.paths, &job.choice)? };
@@ -84,22 +127,16 @@ fn run(job: &Job, input: impl Read + AsFd, output: &mut impl Write) -> Result<Ex
     }
 }
 
-fn append(
+fn append<R: Read + AsFd>(
     target: append::Target,
     user: Option<&str>,
-    input: impl Read + AsFd,
+    input: Patient<R>,
     output: &mut impl Write,
 ) -> Result<Exit, Fail> {
-    // handlers first: a signal while the lock is waited for must not lose what was said either
-    let wake = signal::wake().map_err(|e| Fail::failure(format!("cannot watch signals: {e}")))?;
-    signal::survive_file_limit().map_err(|e| Fail::failure(format!("cannot watch signals: {e}")))?;
-    let Some(text) = user else {
-        let input = wait::Patient::new(input, wake);
-        let signalled = input.signalled();
-        return append::run(target, input, output, &signalled);
-    };
+    let signalled = input.signalled();
+    let Some(text) = user else { return append::run(target, input, output, &signalled) };
     let mut line = Vec::new();
     let record = MessageRecord { message: Message::user(text), meta: None };
     encode(&record, &mut line).map_err(|e| Fail::output(&e))?;
-    append::run(target, &line[..], output, &AtomicBool::new(false))
+    append::run(target, &line[..], output, &signalled)
 }

@@ -109,7 +109,8 @@ fn is_answer(file: &File, span: Span) -> io::Result<bool> {
 
 /// One pass from the end. `None` when a node stands before its parent, or is lost: then the whole tree
 /// must be known.
-fn backward(open: &Open) -> Result<Option<Walk>, Fail> {
+fn backward(open: &mut Open) -> Result<Option<Walk>, Fail> {
+    let mut damaged = 0;
     let mut walk = Walk::default();
     let mut want: Option<String> = None;
     let mut lines = Backward::new(&open.file, open.extent);
@@ -127,9 +128,21 @@ fn backward(open: &Open) -> Result<Option<Walk>, Fail> {
                 walk.done = head.is_empty();
                 want = Some(head);
             }
+            Seen::Damaged(_) => damaged += 1,
             // the version of every other line was looked at; it does not belong to the path
-            _ => {}
+            Seen::Session
+            | Seen::Node(_)
+            | Seen::Head(_)
+            | Seen::Label(_)
+            | Seen::Context(_)
+            | Seen::Other => {}
         }
+    }
+    if damaged > 0 {
+        let path = open.path.display();
+        open.notes.push(format!(
+            "{damaged} lines of '{path}' cannot be read and are left out (nub-session check says more)"
+        ));
     }
     Ok((walk.done || want.is_none()).then_some(walk))
 }

@@ -1,7 +1,6 @@
 //! The signals by which a user ends work: SIGINT, SIGTERM, SIGHUP.
 
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
 
@@ -34,18 +33,6 @@ pub fn kill_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(pid, Signal::KILL);
     }
-}
-
-/// A descriptor that becomes readable when such a signal has come, for programs that poll.
-///
-/// # Errors
-/// The handlers cannot be installed.
-pub fn wake() -> io::Result<UnixStream> {
-    let (read, write) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
-    }
-    Ok(read)
 }
 
 /// Makes a write beyond the limit of file sizes an error (EFBIG) instead of the end of the program.
