@@ -1,6 +1,6 @@
 //! Errors as servers word them.
 
-use nub_proto::ErrorClass;
+use nub_proto::ErrorClass::{self, Auth, BadRequest, ContextLength, Protocol, RateLimit, Server, Timeout};
 use serde_json::value::RawValue;
 
 use super::{http, in_stream};
@@ -59,10 +59,20 @@ fn waits_in_every_form() {
     }
 }
 
+/// Status, body, class, and whether asking again may help.
+type Row = (u16, &'static str, ErrorClass, bool);
+
+fn check(rows: &[Row]) {
+    for (status, body, class, retryable) in rows {
+        let failure = http(*status, &[], body.as_bytes());
+        assert_eq!((failure.class, failure.retryable), (*class, *retryable), "{status} {body}");
+        assert!(!failure.message.is_empty());
+    }
+}
+
 #[test]
 fn a_status_has_its_class() {
-    use ErrorClass::{Auth, BadRequest, ContextLength, Protocol, RateLimit, Server, Timeout};
-    for (status, body, class, retryable) in [
+    check(&[
         (400, "{}", BadRequest, false),
         (401, "", Auth, false),
         (402, "", Auth, false),
@@ -71,6 +81,12 @@ fn a_status_has_its_class() {
         (408, "", Timeout, true),
         (413, "", ContextLength, false),
         (413, "Request Entity Too Large", BadRequest, false),
+    ]);
+}
+
+#[test]
+fn words_say_more_than_a_status() {
+    check(&[
         (
             413,
             r#"{"error":{"message":"Request too large for model on tokens per minute (TPM): Limit 6000, Requested 7000","type":"tokens","code":"rate_limit_exceeded"}}"#,
@@ -119,11 +135,7 @@ fn a_status_has_its_class() {
         (503, "", Server, true),
         (524, "<html><title>524: A timeout occurred</title></html>", Server, true),
         (307, "", Protocol, false),
-    ] {
-        let failure = http(status, &[], body.as_bytes());
-        assert_eq!((failure.class, failure.retryable), (class, retryable), "{status} {body}");
-        assert!(!failure.message.is_empty());
-    }
+    ]);
 }
 
 #[test]
@@ -151,7 +163,6 @@ fn the_servers_own_words_are_passed_on() {
 
 #[test]
 fn an_error_in_an_answer_is_classified_like_a_status() {
-    use ErrorClass::{Auth, BadRequest, ContextLength, RateLimit, Server};
     for (error, class, retryable) in [
         (r#"{"code":429,"message":"slow"}"#, RateLimit, true),
         (r#"{"code":"502","message":"x"}"#, Server, true),
