@@ -118,10 +118,6 @@ impl Running {
         Running { child, stdin, lines, heard: Vec::new() }
     }
 
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     pub fn say(&mut self, record: &Value) {
         self.say_line(&record.to_string());
     }

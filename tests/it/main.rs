@@ -11,6 +11,7 @@ mod cli_whole; // nub, with every real program behind it
 mod conf; // the configuration as every program reads it
 mod context; // the system prompt of nub-ctx
 mod ctx; // nub-ctx
+mod examples; // the scripts of examples/
 mod http; // a server that replays bytes: whole, torn, late or dead
 mod layering; // who may depend on whom
 mod r#loop; // nub-loop: turns, steering, limits

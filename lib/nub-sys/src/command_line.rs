@@ -88,7 +88,7 @@ pub struct Head {
     pub system: Option<OsString>,
     /// Add this text, or the text of this file, to the system prompt
     #[arg(long, value_name = "FILE|TEXT")]
-    pub append_system: Option<OsString>,
+    pub append_system: Vec<OsString>,
     /// Offer the model no tools
     #[arg(long)]
     pub no_tools: bool,
@@ -98,10 +98,11 @@ impl Head {
     /// The options as they are typed.
     #[must_use]
     pub fn typed(&self) -> Vec<OsString> {
-        let flags = ["--model", "--endpoint", "--system", "--append-system"];
-        let values = [&self.model, &self.endpoint, &self.system, &self.append_system];
-        let given = flags.into_iter().zip(values);
-        let given = given.filter_map(|(flag, value)| Some([flag.into(), value.clone()?]));
+        let one = |flag: &'static str, value: &Option<OsString>| value.clone().map(|value| (flag, value));
+        let first =
+            [one("--model", &self.model), one("--endpoint", &self.endpoint), one("--system", &self.system)];
+        let more = self.append_system.iter().map(|text| ("--append-system", text.clone()));
+        let given = first.into_iter().flatten().chain(more).map(|(flag, value)| [flag.into(), value]);
         given.flatten().chain(self.no_tools.then(|| "--no-tools".into())).collect()
     }
 }
