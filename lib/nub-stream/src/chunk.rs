@@ -66,7 +66,7 @@ lenient! {
         /// Calls of tools.
         "tool_calls" => tool_calls: Many<Call<'a>>,
         /// A call of a tool, from servers that speak the older protocol.
-        "function_call" => function_call: Option<Function<'a>>,
+        "function_call" => function_call: Many<Call<'a>>,
         /// Ballast of Gemini.
         "extra_content" => extra_content: Raw<'a>,
     }
@@ -198,15 +198,8 @@ impl Delta<'_> {
         !self.content.text.is_empty()
             || !self.content.thinking.is_empty()
             || !self.tool_calls.0.is_empty()
-            || self.function_call.is_some()
+            || !self.function_call.0.is_empty()
             || texts.iter().any(|text| !text.is_empty())
-    }
-}
-
-impl<'a> Call<'a> {
-    /// A call from servers that send only its function.
-    pub fn of(function: Function<'a>) -> Call<'a> {
-        Call { function, ..Call::default() }
     }
 }
 

@@ -220,7 +220,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
     type Value = Many<T>;
     no_scalars!();
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Many<T>, A::Error> {
-        let mut all = Vec::new();
+        let Some(first) = seq.next_element()? else {
+            return Ok(Many::default());
+        };
+        // mostly there is only one
+        let mut all = Vec::with_capacity(1);
+        all.push(first);
         while let Some(one) = seq.next_element()? {
             all.push(one);
         }

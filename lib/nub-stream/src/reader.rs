@@ -77,11 +77,11 @@ impl Reader {
         &mut self,
         name: &str,
         data: &[u8],
-        chunks: Many<Chunk<'_>>,
+        chunks: &[Chunk<'_>],
         sink: &mut Sink<'_>,
     ) -> Result<(), Failure> {
-        for chunk in chunks.0 {
-            let failure = failure(name, data, &chunk);
+        for chunk in chunks {
+            let failure = failure(name, data, chunk);
             self.answered |= chunk.choices.is_some();
             self.other |= chunk.choices.is_none();
             self.assembler.chunk(chunk, sink)?;
@@ -111,13 +111,21 @@ impl Reader {
 }
 
 /// Parses one chunk or a list of them; lone surrogates and broken UTF-8 are replaced when they are in the way.
-fn parse<T>(data: &[u8], take: impl FnOnce(Many<Chunk<'_>>) -> T) -> Result<T, serde_json::Error> {
-    match serde_json::from_slice(data) {
-        Ok(chunks) => Ok(take(chunks)),
-        Err(first) => match serde_json::from_str(&lossless(data)) {
-            Ok(chunks) => Ok(take(chunks)),
-            Err(_) => Err(first),
-        },
+fn parse<T>(data: &[u8], take: impl FnOnce(&[Chunk<'_>]) -> T) -> Result<T, serde_json::Error> {
+    let first = if data.first() == Some(&b'{') {
+        match serde_json::from_slice(data) {
+            Ok(chunk) => return Ok(take(&[chunk])),
+            Err(reason) => reason,
+        }
+    } else {
+        match serde_json::from_slice::<Many<Chunk>>(data) {
+            Ok(chunks) => return Ok(take(&chunks.0)),
+            Err(reason) => reason,
+        }
+    };
+    match serde_json::from_str::<Many<Chunk>>(&lossless(data)) {
+        Ok(chunks) => Ok(take(&chunks.0)),
+        Err(_) => Err(first),
     }
 }
 

@@ -96,36 +96,34 @@ impl Assembler {
     }
 
     /// Takes a chunk.
-    pub fn chunk(&mut self, chunk: Chunk<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    pub fn chunk(&mut self, chunk: &Chunk<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
         self.usage.add(chunk.usage);
         self.usage.add_inner(chunk.x_groq);
         if self.model.is_none() && !chunk.model.is_empty() {
-            self.model = Some(chunk.model.0.into_owned());
+            self.model = Some(chunk.model.0.to_string());
         }
-        for choice in chunk.choices.unwrap_or_default().0 {
-            self.choice(choice, sink)?;
-        }
-        Ok(())
+        let choices = chunk.choices.iter().flat_map(|choices| &choices.0);
+        choices.into_iter().try_for_each(|choice| self.choice(choice, sink))
     }
 
-    fn choice(&mut self, choice: Choice<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    fn choice(&mut self, choice: &Choice<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
         self.finish.add(&choice.finish_reason.0);
         self.usage.add(choice.usage);
         self.content(&choice.text.0, sink);
         self.streamed |= choice.delta.has_content();
-        self.delta(choice.delta, false, sink)?;
-        if let Some(message) = choice.message
+        self.delta(&choice.delta, false, sink)?;
+        if let Some(message) = &choice.message
             && !self.streamed
         {
             self.whole = true;
-            self.delta(*message, true, sink)?;
+            self.delta(message, true, sink)?;
         }
         Ok(())
     }
 
-    fn delta(&mut self, delta: Delta<'_>, whole: bool, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    fn delta(&mut self, delta: &Delta<'_>, whole: bool, sink: &mut Sink<'_>) -> Result<(), Failure> {
         if self.reasoning {
-            self.thinking(&delta, sink);
+            self.thinking(delta, sink);
         }
         self.content(&delta.content.text, sink);
         if !delta.refusal.is_empty() {
@@ -135,14 +133,13 @@ impl Assembler {
         if delta.extra_content.is_some() {
             self.blocks.text_ballast(sink).put("extra_content", delta.extra_content);
         }
-        let legacy = delta.function_call.map(Call::of);
-        for (at, call) in delta.tool_calls.0.into_iter().chain(legacy).enumerate() {
+        for (at, call) in delta.tool_calls.0.iter().chain(&delta.function_call.0).enumerate() {
             let place = match (whole, at) {
                 (true, _) => Place::Whole,
                 (false, 0) => Place::First,
                 (false, _) => Place::Later,
             };
-            self.call(&call, place, sink)?;
+            self.call(call, place, sink)?;
         }
         Ok(())
     }
