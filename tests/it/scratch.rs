@@ -18,6 +18,8 @@ impl Scratch {
     pub fn new() -> Scratch {
         let name = format!("nub-it-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let base = env::temp_dir().canonicalize().unwrap().join(name);
+        // an earlier process with this id may have been killed
+        drop(fs::remove_dir_all(&base));
         fs::create_dir_all(base.join("work")).unwrap();
         fs::create_dir_all(base.join("home/config/nub")).unwrap();
         Scratch { base }

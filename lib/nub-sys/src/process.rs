@@ -9,7 +9,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 pub use list::{Process, descendants};
-pub use reaper::{Ended, Reaper, Watched};
+pub use reaper::{Deaths, Ended, Reaper, Watched};
 use rustix::process::{Pid, Signal};
 
 /// Between two rounds of SIGKILL at the latest.

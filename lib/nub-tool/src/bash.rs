@@ -10,8 +10,7 @@ use nub_proto::Ui;
 use nub_sys::process::{self, Ended, Process, Reaper};
 use serde::Deserialize;
 
-use crate::cancel::Cancel;
-use crate::command::{self, Command, Printed, Stop};
+use crate::command::{self, Printed, Running, Stop};
 use crate::definition::Definition;
 use crate::outcome::Outcome;
 
@@ -39,30 +38,45 @@ pub(crate) struct Shell {
     pub environment: Vec<(OsString, OsString)>,
     /// The most time one may take.
     pub max_time: Duration,
-    /// Starts them.
+    /// Starts and reaps them.
     pub reaper: Reaper,
     /// What earlier calls left running in the background.
     pub background: Mutex<Vec<Process>>,
 }
 
-/// Runs the tool. `print` gets what the command prints, as it does.
-pub(crate) fn run(
+/// A call at work.
+pub(crate) struct Call {
+    /// The command.
+    pub running: Running,
+    command: String,
+    limit: Duration,
+    /// What to say beside how it ended.
+    clamped: Option<String>,
+    earlier: Vec<Process>,
+}
+
+/// Starts the command of a call.
+///
+/// # Errors
+/// What is wrong with it, for the model.
+pub(crate) fn begin(shell: &Shell, args: BashArgs) -> Result<Call, String> {
+    let BashArgs { command, timeout } = args;
+    let (limit, clamped) = limit(timeout, shell.max_time)?;
+    let earlier = shell.background.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let running = Running::start(shell, &command, limit)?;
+    Ok(Call { running, command, limit, clamped, earlier })
+}
+
+/// Brings a call to its end. `print` gets what the command still prints.
+pub(crate) fn conclude(
     shell: &Shell,
-    args: &BashArgs,
-    cancel: &Cancel,
+    call: Call,
+    stop: Stop,
     print: &mut dyn FnMut(Printed, &str),
 ) -> Outcome {
-    let (limit, clamped) = match limit(args.timeout, shell.max_time) {
-        Ok(limit) => limit,
-        Err(e) => return Outcome::error(e),
-    };
-    let earlier = shell.background.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let command = Command { shell, text: &args.command, limit, spared: &earlier };
-    let mut done = match command::run(&command, cancel, print) {
-        Ok(done) => done,
-        Err(e) => return Outcome::error(e),
-    };
-    let left = left_running(shell, earlier, done.stop);
+    let Call { running, command, limit, clamped, earlier } = call;
+    let mut done = running.finish(stop, &earlier, print);
+    let left = left_running(shell, earlier, stop);
     let mut notes = Vec::new();
     if done.rest.is_cut && done.rest.dropped == 0 {
         notes.push(format!("long lines were cut; {}", done.spill.whole()));
@@ -70,26 +84,25 @@ pub(crate) fn run(
     notes.extend(ending(&done, limit));
     notes.extend(clamped);
     if !left.is_empty() {
-        notes.push(running(&left, &mut done));
+        notes.push(background(&left, &mut done));
     }
     let text = text(&mut done, &notes);
+    let (exit_code, signal) = match done.ended {
+        Some(Ended::Code(code)) => (Some(code), None),
+        Some(Ended::Signal(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
     let ui = Ui::Command {
-        command: args.command.clone(),
-        exit_code: done.ended.and_then(|ended| match ended {
-            Ended::Code(code) => Some(code),
-            Ended::Signal(_) => None,
-        }),
-        signal: done.ended.and_then(|ended| match ended {
-            Ended::Code(_) => None,
-            Ended::Signal(signal) => Some(signal),
-        }),
-        timed_out: done.stop == Stop::TimedOut,
+        command,
+        exit_code,
+        signal,
+        timed_out: stop == Stop::TimedOut,
         bytes: done.spill.total(),
         truncated: done.rest.is_cut,
         full_output: done.spill.path().map(|path| path.display().to_string()),
     };
     done.linger();
-    let is_good = done.stop == Stop::Ended && done.ended == Some(Ended::Code(0));
+    let is_good = (stop, exit_code) == (Stop::Ended, Some(0));
     Outcome { is_error: !is_good, ..Outcome::text(text) }.with_ui(ui)
 }
 
@@ -141,7 +154,7 @@ fn ending(done: &command::Done, limit: Duration) -> Option<String> {
 /// So many background processes are named.
 const NAMED: usize = 8;
 
-fn running(left: &[Process], done: &mut command::Done) -> String {
+fn background(left: &[Process], done: &mut command::Done) -> String {
     let named: Vec<String> = left.iter().take(NAMED).map(|p| format!("{} ({})", p.pid, p.name)).collect();
     let more = left.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

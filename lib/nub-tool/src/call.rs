@@ -6,8 +6,8 @@ use nub_proto::{Input, Json};
 use nub_sys::{Exit, Fail};
 
 use crate::desk::for_model;
-use crate::event::Event;
 use crate::hand::Call;
+use crate::inbox::Event;
 use crate::permissions::key;
 use crate::run::{self, Job};
 use crate::tools::{self, Tool};

@@ -2,10 +2,9 @@
 //! memory. Nothing here sleeps: everything waits on pipes.
 
 use std::fs::File;
-use std::io::{self, PipeReader, Read};
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::Stdio;
-use std::sync::Arc;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,6 @@ use nub_sys::process::{self, Ended, Process, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::bash::Shell;
-use crate::cancel::Cancel;
 use crate::cut::{Cut, Rest};
 use crate::decode::Decoder;
 use crate::pace::Pace;
@@ -28,19 +26,10 @@ const DRAIN: Duration = Duration::from_millis(100);
 const REAPED: Duration = Duration::from_millis(50);
 /// Bytes read after the shell's end at the least, if they are there: all that pipes can hold.
 const DRAINED: u64 = 2 << 20;
-/// So often in a row one pipe is read before another one that is ready.
-const PATIENCE: usize = 32;
+/// So many reads empty a full pipe.
+const FULL: usize = (64 << 10) / CHUNK;
 /// Bytes that are read at once.
-const CHUNK: usize = 64 << 10;
-
-/// What is to be run.
-pub(crate) struct Command<'a> {
-    pub shell: &'a Shell,
-    pub text: &'a str,
-    pub limit: Duration,
-    /// Processes of earlier calls, which outlive a timeout of this one.
-    pub spared: &'a [Process],
-}
+const CHUNK: usize = 16 << 10;
 
 /// Where something was printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +70,7 @@ impl Done {
             return;
         }
         let work = move || {
-            while !open.is_empty() && wait(None, &mut open, None) {
+            while !open.is_empty() && wait(&mut open, None) {
                 open.retain_mut(|source| !source.is_ready || source.read(&mut |_, bytes| spill.push(bytes)));
             }
         };
@@ -90,68 +79,98 @@ impl Done {
     }
 }
 
-/// Runs a command to its end.
-///
-/// # Errors
-/// A text for the model: why it could not be started.
-pub(crate) fn run(
-    command: &Command,
-    cancel: &Cancel,
-    print: &mut dyn FnMut(Printed, &str),
-) -> Result<Done, String> {
-    let (mut bell, wake) = io::pipe().map_err(|e| format!("bash: no pipe: {e}"))?;
-    let wake = Arc::new(wake);
-    let mut child = start(command, &wake).map_err(|e| why(command, &e))?;
-    cancel.wake_through(wake);
-    let mut open = sources(&mut child);
-    let mut taken = Taken::new(command.shell);
-    let until = Instant::now() + command.limit;
-    let stop = loop {
-        if child.ended().is_some() {
-            break Stop::Ended;
-        } else if cancel.is_set() {
-            break Stop::Cancelled;
-        } else if Instant::now() >= until {
-            break Stop::TimedOut;
-        }
-        wait(Some(&mut bell), &mut open, Some(until));
-        taken.read(&mut open, print);
-    };
-    let (spared, grace) = match stop {
-        Stop::Ended => (command.spared, None),
-        Stop::TimedOut => (command.spared, Some(TIMEOUT_GRACE)),
-        Stop::Cancelled => (&[][..], Some(CANCEL_GRACE)),
-    };
-    if let Some(grace) = grace {
-        process::end(Some(child.pid), spared, grace);
+/// A command at work.
+pub(crate) struct Running {
+    child: Watched,
+    open: Vec<Source>,
+    taken: Taken,
+    until: Instant,
+}
+
+impl Running {
+    /// Starts a command, which may run for `limit`.
+    ///
+    /// # Errors
+    /// A text for the model: why it could not be started.
+    pub(crate) fn start(shell: &Shell, text: &str, limit: Duration) -> Result<Running, String> {
+        let mut child = spawn(shell, text).map_err(|e| why(shell, text, &e))?;
+        let open = sources(&mut child);
+        Ok(Running { child, open, taken: Taken::new(shell), until: Instant::now() + limit })
     }
-    taken.drain(&mut open, print);
-    // what was killed is reaped in a moment
-    while child.ended().is_none() && wait(Some(&mut bell), &mut [], Some(Instant::now() + REAPED)) {}
-    let Taken { cut, spill, .. } = taken.finish(print);
-    Ok(Done { stop, ended: child.ended(), rest: cut.finish(), spill, open })
+
+    /// The pipes it prints into, to wait on.
+    pub(crate) fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.open.iter().map(|source| source.pipe.as_fd())
+    }
+
+    /// When its time is over.
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Takes what the pipes hold; `ready` says of each whether it holds something.
+    pub(crate) fn read(&mut self, ready: &[bool], print: &mut dyn FnMut(Printed, &str)) {
+        mark(&mut self.open, ready);
+        self.taken.read(&mut self.open, print);
+    }
+
+    /// Why it need not be followed any longer, if so.
+    pub(crate) fn stop(&self, now: Instant) -> Option<Stop> {
+        match self.child.ended() {
+            Some(_) => Some(Stop::Ended),
+            None => (now >= self.until).then_some(Stop::TimedOut),
+        }
+    }
+
+    /// Whether it has ended, and nobody holds its pipes: what is left to do takes no time.
+    pub(crate) fn is_over(&mut self, print: &mut dyn FnMut(Printed, &str)) -> bool {
+        while !self.open.is_empty() && wait(&mut self.open, Some(Instant::now())) {
+            self.taken.read(&mut self.open, print);
+        }
+        self.open.is_empty()
+    }
+
+    /// Ends what it started, unless it ended by itself, and takes what is left in its pipes.
+    pub(crate) fn finish(
+        mut self,
+        stop: Stop,
+        spared: &[Process],
+        print: &mut dyn FnMut(Printed, &str),
+    ) -> Done {
+        let all_but_spared = match stop {
+            Stop::Ended => None,
+            Stop::TimedOut => Some((spared, TIMEOUT_GRACE)),
+            Stop::Cancelled => Some((&[][..], CANCEL_GRACE)),
+        };
+        if let Some((spared, grace)) = all_but_spared {
+            process::end(Some(self.child.pid), spared, grace);
+        }
+        self.taken.drain(&mut self.open, print);
+        let ended = self.child.wait(REAPED);
+        let Taken { cut, spill, .. } = self.taken.finish(print);
+        Done { stop, ended, rest: cut.finish(), spill, open: self.open }
+    }
 }
 
-fn start(command: &Command, wake: &Arc<io::PipeWriter>) -> io::Result<Watched> {
-    let mut shell = std::process::Command::new(&command.shell.program);
-    shell.arg("-c").arg(command.text).current_dir(&command.shell.paths.cwd);
-    shell.env_clear().envs(command.shell.environment.iter().map(|(name, value)| (name, value)));
-    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.shell.reaper.spawn(&mut shell, Arc::clone(wake))
+fn spawn(shell: &Shell, text: &str) -> io::Result<Watched> {
+    let mut command = Command::new(&shell.program);
+    command.arg("-c").arg(text).current_dir(&shell.paths.cwd);
+    command.env_clear().envs(shell.environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell.reaper.spawn(&mut command)
 }
 
-fn why(command: &Command, e: &io::Error) -> String {
-    let cwd = &command.shell.paths.cwd;
+fn why(shell: &Shell, text: &str, e: &io::Error) -> String {
+    let cwd = &shell.paths.cwd;
     if !cwd.is_dir() {
         return format!("bash: the folder '{}' is gone", cwd.display());
     }
     match e.kind() {
-        io::ErrorKind::ArgumentListTooLong => format!(
-            "bash: the command of {} bytes is too long; write it to a file and run that",
-            command.text.len()
-        ),
+        io::ErrorKind::ArgumentListTooLong => {
+            format!("bash: the command of {} bytes is too long; write it to a file and run that", text.len())
+        }
         io::ErrorKind::InvalidInput => "bash: argument 'command': it holds a NUL character".into(),
-        _ => format!("bash: cannot start '{}': {e}", command.shell.program.display()),
+        _ => format!("bash: cannot start '{}': {e}", shell.program.display()),
     }
 }
 
@@ -162,12 +181,14 @@ struct Source {
     is_ready: bool,
     /// How many times in a row it was ready.
     streak: usize,
+    /// How many times it was ready and not read.
+    held: usize,
 }
 
 impl Source {
     /// Reads once. Returns whether more may come.
     fn read(&mut self, take: &mut dyn FnMut(Printed, &[u8])) -> bool {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = [0; CHUNK];
         match self.pipe.read(&mut chunk) {
             Ok(0) => false,
             Ok(count) => {
@@ -180,46 +201,55 @@ impl Source {
 }
 
 fn sources(child: &mut Watched) -> Vec<Source> {
-    let source = |pipe: OwnedFd, from| Source { pipe: File::from(pipe), from, is_ready: false, streak: 0 };
+    let source =
+        |pipe: OwnedFd, from| Source { pipe: File::from(pipe), from, is_ready: false, streak: 0, held: 0 };
     let stdout = child.stdout.take().map(|pipe| source(pipe.into(), Printed::Stdout));
     let stderr = child.stderr.take().map(|pipe| source(pipe.into(), Printed::Stderr));
     stdout.into_iter().chain(stderr).collect()
 }
 
-/// Waits until there is something to read, the bell rings, or the time comes. Returns whether anything
-/// happened.
-fn wait(bell: Option<&mut PipeReader>, open: &mut [Source], until: Option<Instant>) -> bool {
-    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-    let left = left.and_then(|left| Timespec::try_from(left).ok());
-    let pipes = open.iter().map(|source| source.pipe.as_fd()).chain(bell.as_ref().map(|bell| bell.as_fd()));
-    let mut watched: Vec<PollFd> = pipes.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-    let mut polled = poll(&mut watched, left.as_ref());
-    while polled == Err(rustix::io::Errno::INTR) {
-        polled = poll(&mut watched, left.as_ref());
-    }
-    let happened = polled.is_ok_and(|count| count > 0);
+/// Waits until there is something to read, or the time comes. Returns whether there is.
+fn wait(open: &mut [Source], until: Option<Instant>) -> bool {
+    let mut watched: Vec<PollFd> =
+        open.iter().map(|source| PollFd::new(&source.pipe, PollFlags::IN)).collect();
+    let happened = poll_until(&mut watched, until);
     let ready: Vec<bool> = watched.iter().map(|fd| happened && !fd.revents().is_empty()).collect();
-    for (source, is_ready) in open.iter_mut().zip(&ready) {
+    mark(open, &ready);
+    happened
+}
+
+/// Waits until one of these is ready, or the time comes. Returns whether one is.
+pub(crate) fn poll_until(watched: &mut [PollFd], until: Option<Instant>) -> bool {
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(watched, left.as_ref()) {
+            Err(rustix::io::Errno::INTR) => {}
+            polled => return polled.is_ok_and(|count| count > 0),
+        }
+    }
+}
+
+fn mark(open: &mut [Source], ready: &[bool]) {
+    for (source, is_ready) in open.iter_mut().zip(ready) {
         source.is_ready = *is_ready;
         source.streak = if *is_ready { source.streak + 1 } else { 0 };
     }
     hold_back_newer(open);
-    if let Some(bell) = bell.filter(|_| ready.last() == Some(&true)) {
-        // what rang is looked up, the byte only wakes
-        drop(bell.read(&mut [0; 8]));
-    }
-    happened
 }
 
 /// A pipe that was not emptied yet holds older words than one that has just begun to: the newer one
-/// waits, for a while, so that what the model reads is in the order in which it was printed.
+/// waits, so that what the model reads is in the order in which it was printed, until the older one was
+/// read as often as it takes to read what it held then.
 fn hold_back_newer(open: &mut [Source]) {
-    let Some(oldest) = open.iter().map(|source| source.streak).max() else { return };
-    if oldest % PATIENCE != 0 {
-        open.iter_mut().filter(|source| source.streak < oldest).for_each(|source| {
-            source.is_ready = false;
-            source.streak = 0;
-        });
+    let oldest = open.iter().map(|source| source.streak).max().unwrap_or_default();
+    for source in open.iter_mut().filter(|source| source.is_ready) {
+        if source.streak < oldest && source.held < FULL {
+            (source.is_ready, source.streak) = (false, 0);
+            source.held += 1;
+        } else {
+            source.held = 0;
+        }
     }
 }
 
@@ -261,7 +291,7 @@ impl Taken {
         let until = Instant::now() + DRAIN;
         let most = self.spill.total() + DRAINED;
         while !open.is_empty() {
-            let happened = wait(None, open, Some(until));
+            let happened = wait(open, Some(until));
             if Instant::now() >= until && (!happened || self.spill.total() > most) {
                 return;
             }

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,13 +14,15 @@ use nub_proto::{
 use nub_sys::Fail;
 use nub_sys::log::{self, Level};
 
+use crate::bash;
 use crate::cancel::Cancel;
-use crate::command::Printed;
-use crate::event::Event;
+use crate::command::{Printed, Stop};
+use crate::follow::Ender;
 use crate::hand::{self, CANCELLED, Call, Ending, Running, STEERED, State};
+use crate::inbox::{Event, Inbox, Outbox};
 use crate::outcome::Outcome;
 use crate::permissions::{Rules, Verdict, key};
-use crate::tools::{self, Bench, Tool};
+use crate::tools::{self, Bench, Step, Tool};
 
 /// Whether somebody answers a `permission_request`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,16 +45,17 @@ pub(crate) struct Desk<W: Write> {
     pub bench: Arc<Bench>,
     pub rules: Rules,
     pub output: Writer<W>,
-    pub events: Receiver<Event>,
-    pub sender: Sender<Event>,
+    pub inbox: Inbox,
+    pub outbox: Outbox,
     /// What came while calls ran and is not theirs.
     pub later: VecDeque<Event>,
     pub max_parallel: usize,
-    pub max_time: Duration,
     pub asking: Asking,
     pub at_end: AtEnd,
     /// A tool that needed a permission nobody could give.
     pub stuck: Option<Tool>,
+    /// Where commands that take a while to end are seen to their end.
+    pub ender: Ender,
     /// Which message is in hand, so that what comes late from an earlier one is known.
     pub batch: u64,
 }
@@ -65,11 +67,7 @@ impl<W: Write> Desk<W> {
     /// The output cannot be written.
     pub(crate) fn answer(&mut self, mut calls: Vec<Call>) -> Result<Vec<Outcome>, Fail> {
         self.batch += 1;
-        let done = self.work(&mut calls);
-        for call in &mut calls {
-            call.end(Ending::Cancelled, Instant::now());
-        }
-        done?;
+        self.work(&mut calls)?;
         let outcome = |call: Call| match call.state {
             State::Done(outcome) => outcome,
             State::Waiting | State::Asking | State::Allowed | State::Running(_) => Outcome::error(CANCELLED),
@@ -79,27 +77,40 @@ impl<W: Write> Desk<W> {
 
     fn work(&mut self, calls: &mut [Call]) -> Result<(), Fail> {
         loop {
-            while let Some(at) = hand::next(calls, self.max_parallel) {
+            let held = |desk: &Desk<W>| desk.ender.is_busy().then_some(Tool::Bash);
+            while let Some(at) = hand::next(calls, self.max_parallel, held(self)) {
                 self.go_on(calls, at)?;
             }
             if calls.iter().all(Call::is_done) {
                 return Ok(());
             }
             self.output.flush().map_err(|e| Fail::output(&e))?;
-            match self.wait(hand::earliest(calls)) {
-                Some(event) => self.react(calls, event)?,
-                None => self.overdue(calls)?,
+            self.follow(calls)?;
+            while let Some(event) = self.inbox.next() {
+                self.react(calls, event)?;
             }
+            self.overdue(calls)?;
         }
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Event> {
-        let event = match until {
-            None => self.events.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(until) => self.events.recv_timeout(until.saturating_duration_since(Instant::now())),
+    /// Does work for a call on a thread of its own.
+    fn aside(
+        &mut self,
+        calls: &mut [Call],
+        at: usize,
+        work: impl FnOnce(&Bench) -> Outcome + Send + 'static,
+    ) -> Result<(), Fail> {
+        let (batch, bench, outbox) = (self.batch, Arc::clone(&self.bench), self.outbox.clone());
+        let name = calls[at].name.clone();
+        let work = move || {
+            let outcome = guarded(&name, || work(&bench));
+            // nobody listens when the call was given up
+            outbox.send(Event::Finished { batch, call: at, outcome });
         };
-        // this desk holds a sender, so the channel never closes
-        event.ok()
+        match thread::Builder::new().name("call".into()).spawn(work) {
+            Ok(_) => Ok(()),
+            Err(e) => self.finish(&mut calls[at], Outcome::error(format!("no thread for this call: {e}"))),
+        }
     }
 
     /// Takes a call one step on: judged, asked about, or started.
@@ -138,25 +149,32 @@ impl<W: Write> Desk<W> {
     }
 
     fn start(&mut self, calls: &mut [Call], at: usize, tool: Tool, input: Json) -> Result<(), Fail> {
-        let call = &mut calls[at];
-        self.say_start(call, input.clone())?;
-        let cancel = Cancel::default();
-        let now = Instant::now();
-        // a command keeps its own time
-        let until = (tool != Tool::Bash).then(|| now + self.max_time);
-        call.state = State::Running(Running { cancel: cancel.clone(), started: now, until, ending: None });
-        let (batch, bench, sender) = (self.batch, Arc::clone(&self.bench), self.sender.clone());
-        let work = move || {
-            let mut print = |from: Printed, text: &str| {
-                // nobody listens when the call was given up
-                drop(sender.send(Event::Printed { batch, call: at, from, text: text.to_owned() }));
-            };
-            let outcome = guarded(tool, || tool.run(&bench, &input, &cancel, &mut print));
-            drop(sender.send(Event::Finished { batch, call: at, outcome }));
+        self.say_start(&calls[at], input.clone())?;
+        let step = match tool.begin(&input) {
+            Ok(step) => step,
+            Err(e) => return self.finish(&mut calls[at], Outcome::error(e)),
         };
-        match thread::Builder::new().name("call".into()).spawn(work) {
-            Ok(_) => Ok(()),
-            Err(e) => self.finish(&mut calls[at], Outcome::error(format!("not run: no thread: {e}"))),
+        let cancel = Cancel::default();
+        let started = Instant::now();
+        let mut running =
+            Running { cancel: cancel.clone(), started, until: None, ending: None, command: None };
+        match step {
+            Step::Done(outcome) => self.finish(&mut calls[at], outcome),
+            Step::Command(call) => {
+                let command = match self.ender.ready().and_then(|()| bash::begin(&self.bench.shell, call)) {
+                    Ok(command) => Box::new(command),
+                    Err(e) => return self.finish(&mut calls[at], Outcome::error(e)),
+                };
+                running.until = Some(command.running.until());
+                running.command = Some(command);
+                calls[at].state = State::Running(running);
+                Ok(())
+            }
+            Step::Work(work) => {
+                running.until = Some(started + self.bench.shell.max_time);
+                calls[at].state = State::Running(running);
+                self.aside(calls, at, move |bench| work(bench, &cancel))
+            }
         }
     }
 
@@ -170,12 +188,7 @@ impl<W: Write> Desk<W> {
             }
             Event::Printed { batch, call, from, text } if batch == self.batch => {
                 if !calls[call].is_done() {
-                    let stream = match from {
-                        Printed::Stdout => "stdout",
-                        Printed::Stderr => "stderr",
-                    };
-                    let record = ToolOutput { id: calls[call].id.clone(), stream: stream.into(), text };
-                    self.output.write(&record).map_err(|e| Fail::output(&e))?;
+                    self.say_printed(&calls[call], from, text)?;
                 }
             }
             Event::Finished { batch, call, outcome } if batch == self.batch => {
@@ -185,6 +198,7 @@ impl<W: Write> Desk<W> {
                 }
             }
             Event::Printed { .. } | Event::Finished { .. } => {}
+            Event::Settled => self.ender.settled(),
             Event::Signal(heard) => {
                 heard.try_send(()).ok();
                 self.later.push_front(Event::Signal(heard));
@@ -257,8 +271,9 @@ impl<W: Write> Desk<W> {
     }
 
     fn cancel(&mut self, calls: &mut [Call]) -> Result<(), Fail> {
-        let now = Instant::now();
-        calls.iter_mut().for_each(|call| call.end(Ending::Cancelled, now));
+        for at in 0..calls.len() {
+            self.see_off(calls, at, Stop::Cancelled);
+        }
         let mut idle = calls.iter_mut().filter(|call| call.is_idle());
         idle.try_for_each(|call| self.finish(call, Outcome::error(CANCELLED)))
     }
@@ -267,9 +282,9 @@ impl<W: Write> Desk<W> {
     fn overdue(&mut self, calls: &mut [Call]) -> Result<(), Fail> {
         let now = Instant::now();
         for at in hand::due(calls, now) {
-            let State::Running(Running { ending, .. }) = &calls[at].state else { continue };
+            let State::Running(Running { ending, command: None, .. }) = &calls[at].state else { continue };
             match ending {
-                None => calls[at].end(Ending::TimedOut, now),
+                None => drop(calls[at].end(Ending::TimedOut, now)),
                 Some(ending) => {
                     let outcome = self.ended(*ending);
                     self.finish(&mut calls[at], outcome)?;
@@ -282,7 +297,10 @@ impl<W: Write> Desk<W> {
     fn ended(&self, ending: Ending) -> Outcome {
         match ending {
             Ending::Cancelled => Outcome::error(CANCELLED),
-            Ending::TimedOut => Outcome::error(format!("timed out after {} s", self.max_time.as_secs_f64())),
+            Ending::TimedOut => {
+                let limit = self.bench.shell.max_time.as_secs_f64();
+                Outcome::error(format!("timed out after {limit} s"))
+            }
         }
     }
 
@@ -313,7 +331,16 @@ impl<W: Write> Desk<W> {
         self.output.write(&start).map_err(|e| Fail::output(&e))
     }
 
-    fn finish(&mut self, call: &mut Call, mut outcome: Outcome) -> Result<(), Fail> {
+    pub(crate) fn say_printed(&mut self, call: &Call, from: Printed, text: String) -> Result<(), Fail> {
+        let stream = match from {
+            Printed::Stdout => "stdout",
+            Printed::Stderr => "stderr",
+        };
+        let record = ToolOutput { id: call.id.clone(), stream: stream.into(), text };
+        self.output.write(&record).map_err(|e| Fail::output(&e))
+    }
+
+    pub(crate) fn finish(&mut self, call: &mut Call, mut outcome: Outcome) -> Result<(), Fail> {
         if outcome.content.is_empty() {
             outcome.content.push(Block::text("(nothing)"));
         }
@@ -345,9 +372,8 @@ pub(crate) fn for_model(outcome: &Outcome) -> String {
 }
 
 /// The border of a call's thread: a fault of ours is an error result, not the end of the program.
-pub(crate) fn guarded(tool: Tool, work: impl FnOnce() -> Outcome) -> Outcome {
+pub(crate) fn guarded(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        let name = tool.def().name;
         log::write(Level::Error, &format!("the tool {name} panicked"));
         Outcome::error(format!("{name}: internal error, a fault of nub; its log says more"))
     })

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use nub_proto::{Block, Input, Json, Kind, Message};
 
+use crate::bash;
 use crate::cancel::Cancel;
 use crate::outcome::Outcome;
 use crate::title::title;
@@ -14,7 +15,7 @@ pub(crate) const CANCELLED: &str = "cancelled by the user";
 /// What a call that had not started is answered with when the user says something.
 pub(crate) const STEERED: &str = "not run: the user sent a new message";
 /// A call that was asked to end and does not is given up after this time.
-const GIVE_UP: Duration = Duration::from_millis(80);
+const GIVE_UP: Duration = Duration::from_millis(70);
 
 /// One call.
 pub(crate) struct Call {
@@ -44,6 +45,8 @@ pub(crate) struct Running {
     pub until: Option<Instant>,
     /// Why it was asked to end.
     pub ending: Option<Ending>,
+    /// The command that it is, as long as the desk follows it.
+    pub command: Option<Box<bash::Call>>,
 }
 
 /// Why a call was asked to end.
@@ -90,14 +93,31 @@ impl Call {
         }
     }
 
-    /// Asks a call at work to end.
-    pub(crate) fn end(&mut self, why: Ending, now: Instant) {
-        if let State::Running(running) = &mut self.state
-            && running.ending.is_none()
-        {
+    /// Asks a call at work to end. A command is given back: somebody must see it to its end.
+    pub(crate) fn end(&mut self, why: Ending, now: Instant) -> Option<Box<bash::Call>> {
+        let State::Running(running) = &mut self.state else { return None };
+        // a cancel does not wait for the end of a timeout
+        if running.ending.is_none_or(|ending| ending != why && why == Ending::Cancelled) {
             running.cancel.set();
             running.ending = Some(why);
             running.until = Some(now + GIVE_UP);
+        }
+        running.command.take()
+    }
+
+    /// Gives up the command that it is, whose end comes by itself.
+    pub(crate) fn release(&mut self) -> Option<Box<bash::Call>> {
+        let State::Running(running) = &mut self.state else { return None };
+        let command = running.command.take()?;
+        running.until = None;
+        Some(command)
+    }
+
+    /// The command that it is, when it is at work.
+    pub(crate) fn command(&mut self) -> Option<&mut bash::Call> {
+        match &mut self.state {
+            State::Running(running) => running.command.as_deref_mut(),
+            State::Waiting | State::Asking | State::Allowed | State::Done(_) => None,
         }
     }
 
@@ -121,9 +141,9 @@ impl Call {
     }
 }
 
-/// The next call that may go on, when there is one: it waits for none before it, and fewer than `most`
-/// are running.
-pub(crate) fn next(calls: &[Call], most: usize) -> Option<usize> {
+/// The next call that may go on, when there is one: it waits for none before it, fewer than `most` are
+/// running, and it is not of the tool that is `held` back.
+pub(crate) fn next(calls: &[Call], most: usize, held: Option<Tool>) -> Option<usize> {
     let running = calls.iter().filter(|call| matches!(call.state, State::Running(_))).count();
     let is_free = |at: usize| {
         let later = calls[at].tool;
@@ -135,7 +155,7 @@ pub(crate) fn next(calls: &[Call], most: usize) -> Option<usize> {
     };
     let may_go = |at: usize| match calls[at].state {
         State::Waiting => is_free(at),
-        State::Allowed => running < most && is_free(at),
+        State::Allowed => running < most && is_free(at) && (held.is_none() || calls[at].tool != held),
         State::Asking | State::Running(_) | State::Done(_) => false,
     };
     (0..calls.len()).find(|at| may_go(*at))

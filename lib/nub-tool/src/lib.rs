@@ -1,8 +1,8 @@
 //! nub-tool: runs the tools a model calls. See man/nub-tool.1.
 //!
-//! The story: everything that happens (lines of input, signals, ends of calls) arrives in one channel
-//! ([`event`]); [`run`] passes lines on and hands calls to the [`desk`], which runs each on a thread of
-//! its own through the table in [`tools`].
+//! The story: everything that happens (lines of input, signals, ends of children and of calls) arrives in
+//! one [`inbox`]; [`run`] passes lines on and hands calls to the [`desk`], which begins each through the
+//! table in [`tools`], follows commands itself, and gives other work to threads.
 
 mod args;
 mod arguments;
@@ -20,15 +20,16 @@ mod desk;
 mod diff;
 mod edit;
 mod environment;
-mod event;
 #[cfg(test)]
 mod file_tests;
 mod fit;
+mod follow;
 mod git_folders;
 mod glob;
 mod grep;
 mod hand;
 mod ignored;
+mod inbox;
 mod jail;
 mod list;
 mod magic;
@@ -52,9 +53,10 @@ mod walk;
 mod write;
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc::{Sender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -68,7 +70,7 @@ use crate::args::{Args, Format, Verb};
 use crate::bash::Shell;
 use crate::call::One;
 use crate::desk::{Asking, AtEnd};
-use crate::event::Event;
+use crate::inbox::{Event, Inbox, Outbox};
 use crate::run::Job;
 use crate::tools::Bench;
 
@@ -101,15 +103,19 @@ fn start(args: &Args) -> Result<Exit, Fail> {
     }
     let reaper = Reaper::default();
     let bench = Arc::new(bench(&loaded, reaper.clone())?);
-    let events = run::events();
-    watch(events.0.clone(), reaper.clone())?;
+    let (inbox, outbox) = reaper
+        .listen()
+        .and_then(Inbox::new)
+        .map_err(|e| Fail::failure(format!("cannot listen to children: {e}")))?;
+    watch(outbox.clone(), reaper.clone())?;
     let mut job = Job {
         bench,
         config: loaded.config,
         announce: Vec::new(),
         asking: Asking::Impossible,
         at_end: AtEnd::Finish,
-        events,
+        inbox,
+        outbox,
     };
     let done = match &args.verb {
         Verb::List { format } => list(*format),
@@ -125,7 +131,9 @@ fn start(args: &Args) -> Result<Exit, Fail> {
                 job.at_end = AtEnd::Cancel;
                 job.asking = if *no_ask { Asking::Impossible } else { Asking::Possible };
             }
-            run::run(job, io::stdin(), io::stdout())
+            let input = io::stdin().as_fd().try_clone_to_owned();
+            let input = input.map_err(|e| Fail::failure(format!("cannot read stdin: {e}")))?;
+            run::run(job, input.into(), io::stdout())
         }
     };
     reaper.close();
@@ -177,10 +185,10 @@ fn bench(loaded: &Loaded, reaper: Reaper) -> Result<Bench, Fail> {
 
 /// A signal becomes an event. When that is not heard, since stdout is stuck, everything is ended from
 /// here.
-fn watch(events: Sender<Event>, reaper: Reaper) -> Result<(), Fail> {
+fn watch(outbox: Outbox, reaper: Reaper) -> Result<(), Fail> {
     let react = move |signal| {
         let (hear, heard) = sync_channel(1);
-        let is_sent = events.send(Event::Signal(hear)).is_ok();
+        let is_sent = outbox.send(Event::Signal(hear));
         if is_sent && heard.recv_timeout(DEAF).is_err() {
             reaper.close();
             process::end(None, &[], GRACE);

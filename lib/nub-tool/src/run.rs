@@ -2,9 +2,9 @@
 //! happens and one user `message` with a result for each.
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use nub_conf::Config;
 use nub_proto::{
@@ -13,8 +13,9 @@ use nub_proto::{
 use nub_sys::{Exit, Fail};
 
 use crate::desk::{Asking, AtEnd, Desk};
-use crate::event::{self, Event, Gate};
+use crate::follow::Ender;
 use crate::hand;
+use crate::inbox::{Event, Inbox, Outbox};
 use crate::outcome::Outcome;
 use crate::permissions::{Rules, key};
 use crate::tools::Bench;
@@ -27,30 +28,27 @@ pub(crate) struct Job {
     pub announce: Vec<Tool>,
     pub asking: Asking,
     pub at_end: AtEnd,
-    /// Where signals arrive.
-    pub events: (Sender<Event>, Receiver<Event>),
-}
-
-/// The channel in which everything arrives.
-pub(crate) fn events() -> (Sender<Event>, Receiver<Event>) {
-    channel()
+    /// Where signals and the ends of children arrive.
+    pub inbox: Inbox,
+    /// How other threads reach it.
+    pub outbox: Outbox,
 }
 
 /// A desk that writes to this output.
 pub(crate) fn desk<W: Write>(job: Job, output: W) -> Desk<W> {
     let limits = &job.config.limits;
     Desk {
-        max_time: job.bench.shell.max_time,
         max_parallel: limits.max_parallel_tools.max(1),
         rules: Rules::new(job.config.permissions, &job.bench.shell.paths.home),
         bench: job.bench,
         output: Writer::new(output),
-        sender: job.events.0,
-        events: job.events.1,
+        inbox: job.inbox,
+        outbox: job.outbox,
         later: VecDeque::new(),
         asking: job.asking,
         at_end: job.at_end,
         stuck: None,
+        ender: Ender::default(),
         batch: 0,
     }
 }
@@ -60,15 +58,9 @@ pub(crate) fn desk<W: Write>(job: Job, output: W) -> Desk<W> {
 /// # Errors
 /// The input holds something else than records, the output cannot be written, or a call needs a
 /// permission that nobody can give.
-pub(crate) fn run<W: Write>(
-    mut job: Job,
-    input: impl Read + Send + 'static,
-    output: W,
-) -> Result<Exit, Fail> {
-    let gate = Gate::default();
+pub(crate) fn run(mut job: Job, input: File, output: impl Write) -> Result<Exit, Fail> {
     let announce = std::mem::take(&mut job.announce);
-    event::read(input, job.events.0.clone(), gate.clone())
-        .map_err(|e| Fail::failure(format!("cannot start a thread: {e}")))?;
+    job.inbox.open(input);
     let mut desk = desk(job, output);
     for tool in &announce {
         desk.output.write(tool).map_err(|e| Fail::output(&e))?;
@@ -77,7 +69,7 @@ pub(crate) fn run<W: Write>(
         match next(&mut desk)? {
             Event::Line(line) => {
                 desk.output.pass(&line).map_err(|e| Fail::output(&e))?;
-                gate.leave(line.raw().len());
+                desk.inbox.passed(line.raw().len());
                 take(&mut desk, &line)?;
             }
             Event::Broken(e) => {
@@ -93,6 +85,7 @@ pub(crate) fn run<W: Write>(
                 desk.output.flush().map_err(|e| Fail::output(&e))?;
                 return Ok(Exit::Cancelled);
             }
+            Event::Settled => desk.ender.settled(),
             // late words of a call that was given up
             Event::Printed { .. } | Event::Finished { .. } => {}
         }
@@ -101,15 +94,12 @@ pub(crate) fn run<W: Write>(
 
 /// The next event; what was written is on its way before this blocks.
 fn next<W: Write>(desk: &mut Desk<W>) -> Result<Event, Fail> {
-    if let Some(event) = desk.later.pop_front() {
-        return Ok(event);
-    }
-    match desk.events.try_recv() {
-        Ok(event) => Ok(event),
-        Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-            desk.output.flush().map_err(|e| Fail::output(&e))?;
-            desk.events.recv().map_err(|_| Fail::failure("the input thread is gone"))
+    loop {
+        if let Some(event) = desk.later.pop_front().or_else(|| desk.inbox.next()) {
+            return Ok(event);
         }
+        desk.output.flush().map_err(|e| Fail::output(&e))?;
+        desk.inbox.wait(&[], None);
     }
 }
 

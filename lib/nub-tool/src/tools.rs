@@ -1,10 +1,10 @@
 //! The table of tools: what can be called, and which module does it.
 
 use nub_proto::Json;
+use serde::de::DeserializeOwned;
 
-use crate::bash::{self, Shell};
+use crate::bash::{self, BashArgs, Shell};
 use crate::cancel::Cancel;
-use crate::command::Printed;
 use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::place::Place;
@@ -66,29 +66,43 @@ impl Tool {
         }
     }
 
-    /// Runs one call. `print` gets what a command prints, as it does.
-    pub(crate) fn run(
-        self,
-        bench: &Bench,
-        input: &Json,
-        cancel: &Cancel,
-        print: &mut dyn FnMut(Printed, &str),
-    ) -> Outcome {
-        let def = self.def();
-        let place = &bench.place;
-        let outcome = match self {
-            Tool::Read => arguments::read(def, input).map(|args| read::run(place, args, cancel)),
-            Tool::Write => arguments::read(def, input).map(|args| write::run(place, args, cancel)),
-            Tool::Edit => arguments::read(def, input).map(|args| edit::run(place, args, cancel)),
-            Tool::Bash => {
-                arguments::read(def, input).map(|args| bash::run(&bench.shell, &args, cancel, print))
-            }
-            Tool::Glob => arguments::read(def, input).map(|args| glob::run(place, args, cancel)),
-            Tool::Grep => arguments::read(def, input).map(|args| grep::run(place, args, cancel)),
-            Tool::Todo => arguments::read(def, input).map(todo::run),
-        };
-        outcome.unwrap_or_else(Outcome::error)
+    /// Checks the arguments of a call and begins with it.
+    ///
+    /// # Errors
+    /// What is wrong with them, for the model.
+    pub(crate) fn begin(self, input: &Json) -> Result<Step, String> {
+        match self {
+            Tool::Read => file_work(input, &read::DEF, read::run),
+            Tool::Write => file_work(input, &write::DEF, write::run),
+            Tool::Edit => file_work(input, &edit::DEF, edit::run),
+            Tool::Bash => arguments::read(&bash::DEF, input).map(Step::Command),
+            Tool::Glob => file_work(input, &glob::DEF, glob::run),
+            Tool::Grep => file_work(input, &grep::DEF, grep::run),
+            Tool::Todo => arguments::read(&todo::DEF, input).map(|args| Step::Done(todo::run(args))),
+        }
     }
+}
+
+/// What a call begins with.
+pub(crate) enum Step {
+    /// Nothing else is to be done.
+    Done(Outcome),
+    /// A command is to be started and followed.
+    Command(BashArgs),
+    /// Work for a thread of its own.
+    Work(Work),
+}
+
+/// Work for a thread of its own.
+pub(crate) type Work = Box<dyn FnOnce(&Bench, &Cancel) -> Outcome + Send>;
+
+fn file_work<A: DeserializeOwned + Send + 'static>(
+    input: &Json,
+    def: &Definition,
+    run: fn(&Place, A, &Cancel) -> Outcome,
+) -> Result<Step, String> {
+    let args: A = arguments::read(def, input)?;
+    Ok(Step::Work(Box::new(move |bench, cancel| run(&bench.place, args, cancel))))
 }
 
 /// What is said about a name that is no tool.
