@@ -270,11 +270,13 @@ fn a_full_disk_is_told_and_the_session_goes_on_when_there_is_room() {
 fn a_folder_that_cannot_be_written_is_a_clear_error() {
     let scratch = Scratch::repo();
     scratch.file(".nub", "a file");
-    let ran = session(&scratch, &["append", "--user", "hi"], "");
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-    assert!(ran.err.contains("Not a directory"), "{}", ran.err);
-    let ran = session(&scratch, &["append", "--new", "--user", "hi"], "");
+    let said = message("user", "hi");
+    let ran = session(&scratch, &["append"], &said);
+    assert_eq!(ran.code, 1);
     assert!(ran.err.contains("/.nub': it is no folder"), "{}", ran.err);
+    assert_eq!(ran.records()[0]["type"], "error");
+    let rescued = ran.err.split('\'').find(|word| word.contains("/rescue/")).unwrap();
+    assert_eq!(fs::read_to_string(rescued).unwrap(), said);
     fs::remove_file(scratch.work().join(".nub")).unwrap();
     session(&scratch, &["append", "--user", "before"], "");
     let script = "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" || exit 9

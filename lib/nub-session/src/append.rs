@@ -14,7 +14,7 @@ use nub_sys::{Exit, Fail, clock};
 use serde::de::DeserializeOwned;
 
 use crate::NAME;
-use crate::journal::Journal;
+use crate::journal::{self, Journal, cannot_write};
 use crate::place;
 
 /// When this much waits, in bytes, it is stored without waiting for more.
@@ -29,6 +29,24 @@ const SUMMARY_INTRO: &str = "Summary of the conversation so far:\n\n";
 /// # Errors
 /// The input is no stream of records, or something could not be stored.
 pub fn run(
+    target: Target,
+    input: impl Read,
+    mut output: impl Write,
+    signalled: &AtomicBool,
+) -> Result<Exit, Fail> {
+    let ran = filter(target, input, &mut output, signalled);
+    if let Err(fail) = &ran
+        && fail.exit() == Exit::Failure
+    {
+        let mut line = Vec::new();
+        put(&error(fail), &mut line)?;
+        // who cannot read it finds the same on stderr
+        drop(output.write_all(&line));
+    }
+    ran
+}
+
+fn filter(
     target: Target,
     input: impl Read,
     output: impl Write,
@@ -52,6 +70,20 @@ pub fn run(
     }
     filter.commit()?;
     Ok(if signalled.load(Ordering::Relaxed) { Exit::Cancelled } else { Exit::Success })
+}
+
+/// The failure for those who read records: it stands in the place of the node that is missing.
+fn error(fail: &Fail) -> ErrorRecord {
+    ErrorRecord {
+        source: NAME.into(),
+        class: ErrorClass::Internal,
+        message: fail.message().into(),
+        status: None,
+        retryable: false,
+        hint: fail.hint().map(Into::into),
+        retry_after_ms: None,
+        partial: String::new(),
+    }
 }
 
 /// Where to append.
@@ -126,8 +158,14 @@ impl<W: Write> Filter<W> {
 
     fn take(&mut self, line: &Line) -> Result<(), Fail> {
         match line.kind() {
-            MessageRecord::<Json>::TYPE => self.message(line),
-            Summary::TYPE => self.summary(read(line)?),
+            MessageRecord::<Json>::TYPE => {
+                self.make_session(line)?;
+                self.message(line)
+            }
+            Summary::TYPE => {
+                self.make_session(line)?;
+                self.summary(read(line)?)
+            }
             Context::TYPE => self.use_context(line),
             Head::TYPE => self.head(&read(line)?),
             Label::TYPE => self.label(&read(line)?),
@@ -195,7 +233,8 @@ impl<W: Write> Filter<W> {
         if !head.head.is_empty() && !self.holds(&head.head)? {
             return self.warn(format!("the head stays: there is no node '{}'", head.head));
         }
-        self.journal()?.head.clone_from(&head.head);
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.head.clone_from(&head.head);
         self.due = true;
         put(head, &mut self.batch)
     }
@@ -218,13 +257,23 @@ impl<W: Write> Filter<W> {
         put(&Warning { source: NAME.into(), code: "unknown_node".into(), message }, &mut self.held)
     }
 
-    /// The open session; the first message makes one.
-    fn journal(&mut self) -> Result<&mut Journal, Fail> {
-        if self.journal.is_none() {
-            let journal = place::create(&self.paths, &self.path)?;
-            self.begin(journal);
+    /// The first message makes a session. Where none can be made the message is rescued.
+    fn make_session(&mut self, line: &Line) -> Result<(), Fail> {
+        if self.journal.is_some() {
+            return Ok(());
         }
-        self.journal.as_mut().ok_or_else(|| Fail::failure("no session"))
+        match place::create(&self.paths, &self.path) {
+            Ok(journal) => self.begin(journal),
+            Err(fail) => {
+                self.release()?;
+                return Err(journal::lost(&self.path, &self.paths, &[line.raw(), b"\n"].concat(), fail));
+            }
+        }
+        Ok(())
+    }
+
+    fn journal(&mut self) -> Result<&mut Journal, Fail> {
+        self.journal.as_mut().ok_or_else(|| Fail::failure("no session is open"))
     }
 
     /// Takes a session into use: an empty file gets its first line before anything else.
@@ -244,32 +293,17 @@ impl<W: Write> Filter<W> {
     fn commit(&mut self) -> Result<(), Fail> {
         if let Some(journal) = self.journal.as_mut().filter(|_| self.due) {
             if let Err(e) = journal.store(&self.batch) {
-                let fail = journal.lost(&self.paths, &self.batch, &e);
-                return self.broken(fail);
+                let fail = journal::lost(&self.path, &self.paths, &self.batch, cannot_write(&self.path, &e));
+                // nothing is promised that is not stored
+                self.held.truncate(self.promised.unwrap_or(self.held.len()));
+                self.release()?;
+                return Err(fail);
             }
             self.batch.clear();
             self.due = false;
         }
         self.promised = None;
         self.release()
-    }
-
-    /// Nothing is promised that is not stored: an `error` stands in the place of the first node.
-    fn broken(&mut self, fail: Fail) -> Result<(), Fail> {
-        self.held.truncate(self.promised.unwrap_or(self.held.len()));
-        let error = ErrorRecord {
-            source: NAME.into(),
-            class: ErrorClass::Internal,
-            message: fail.message().into(),
-            status: None,
-            retryable: false,
-            hint: fail.hint().map(Into::into),
-            retry_after_ms: None,
-            partial: String::new(),
-        };
-        put(&error, &mut self.held)?;
-        self.release()?;
-        Err(fail)
     }
 
     fn release(&mut self) -> Result<(), Fail> {

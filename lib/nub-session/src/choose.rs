@@ -1,6 +1,7 @@
 //! Which session file is meant: by path, id or prefix, by `$NUB_SESSION`, or the latest of this user.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -52,7 +53,7 @@ pub struct Found {
 pub fn list(sessions: &Path) -> Result<Vec<Found>, Fail> {
     let entries = match fs::read_dir(sessions) {
         Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
         Err(e) => return Err(crate::open::cannot_read(sessions, &e)),
     };
     let user = rustix::process::geteuid().as_raw();

@@ -117,15 +117,6 @@ impl Journal {
         Ok(false)
     }
 
-    /// What to say about lines that could not be stored; they are kept in the state folder.
-    pub fn lost(&self, paths: &Paths, lines: &[u8], e: &io::Error) -> Fail {
-        let fail = cannot_write(&self.path, e);
-        match rescue(&paths.state, &self.path, lines) {
-            Ok(kept) => fail.advice(format!("what was not stored is kept in '{}'", kept.display())),
-            Err(e) => fail.advice(format!("what was said last is lost: no rescue file either: {e}")),
-        }
-    }
-
     /// An id above every id in the file.
     pub fn next_id(&mut self) -> Ulid {
         let now = Ulid::generate();
@@ -219,7 +210,7 @@ impl Journal {
 }
 
 /// Makes the names in a folder durable.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
@@ -268,7 +259,14 @@ pub(crate) fn cannot_write(path: &Path, e: &io::Error) -> Fail {
     Fail::failure(format!("cannot write '{}': {e}", path.display()))
 }
 
-/// Keeps what could not be stored, and says where.
+/// Keeps lines that could not be stored in the state folder, and adds to the failure where they are.
+pub fn lost(session: &Path, paths: &Paths, lines: &[u8], fail: Fail) -> Fail {
+    fail.advice(match rescue(&paths.state, session, lines) {
+        Ok(kept) => format!("what was not stored is kept in '{}'", kept.display()),
+        Err(e) => format!("what was said last is lost: no rescue file either: {e}"),
+    })
+}
+
 fn rescue(state: &Path, session: &Path, lines: &[u8]) -> io::Result<PathBuf> {
     let folder = state.join("rescue");
     let name = session.file_stem().unwrap_or_default().to_string_lossy();

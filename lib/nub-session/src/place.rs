@@ -11,7 +11,7 @@ use nub_sys::{Fail, clock};
 use ulid::Ulid;
 
 use crate::folders;
-use crate::journal::{Journal, cannot_write};
+use crate::journal::{self, Journal, cannot_write};
 
 /// The path of a session yet to be made.
 pub fn plan(paths: &Paths) -> PathBuf {
@@ -23,12 +23,18 @@ pub fn plan(paths: &Paths) -> PathBuf {
 /// # Errors
 /// The folder or the file cannot be made.
 pub fn create(paths: &Paths, path: &Path) -> Result<Journal, Fail> {
+    let fresh = !paths.sessions().is_dir();
     for notice in nub_conf::ensure_dot_nub(paths).map_err(|e| Fail::failure(e.to_string()))? {
         log::write(Level::Warn, &notice.message);
     }
     let sessions = paths.sessions();
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&sessions);
     made.map_err(|e| cannot_write(&sessions, &e))?;
+    if fresh {
+        // a file is as durable as the folders on the way to it
+        let way = [sessions.as_path(), &paths.dot_nub()];
+        way.into_iter().try_for_each(journal::sync_folder).map_err(|e| cannot_write(&sessions, &e))?;
+    }
     let journal = Journal::open(path)?;
     folders::remember(&paths.state, &sessions);
     Ok(journal)
