@@ -32,5 +32,6 @@ mod stream_secrets; // where its keys do not appear
 mod tidy; // properties of the source tree
 mod tool; // nub-tool
 mod tool_bash; // its tool bash
+mod tool_files; // its file tools: turns, accidents, limits
 mod tool_permission; // what it may run
 mod tool_trees; // what it started is ended

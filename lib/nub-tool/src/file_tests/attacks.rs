@@ -46,49 +46,10 @@ fn random_paths_never_reach_the_decoy() {
     scratch.link("cwd/far", "up/rel");
     scratch.link("file", decoy.join("x"));
     let base = scratch.base.to_str().unwrap().to_owned();
-    let parts = [
-        "..",
-        "..",
-        "..",
-        ".",
-        "",
-        "x",
-        "sub",
-        "abs",
-        "rel",
-        "up",
-        "far",
-        "file",
-        "root",
-        "decoy",
-        "cwd",
-        "new",
-        "~",
-        "*",
-        "%2e%2e",
-        "\u{ff0e}\u{ff0e}",
-        "..\\..",
-        "x\0",
-        "decoy/x",
-        ".git",
-        "/",
-        "// ",
-        "…",
-        "proc/self/root",
-    ];
-    let starts = ["", "", "", "/", "./", "../", &base, "//", "file://", "/proc/self/cwd/", "/proc/self/root"];
     let mut random = Random(0x1234_5678_9abc_def1);
     let mut landed = 0;
     for _ in 0..attempts {
-        let length = 1 + random.below(7);
-        let mut path = starts[random.below(starts.len())].to_owned();
-        for _ in 0..length {
-            path.push_str(parts[random.below(parts.len())]);
-            path.push('/');
-        }
-        if random.below(4) > 0 {
-            path.push('x');
-        }
+        let path = random.path(&base);
         let said = match random.below(6) {
             0 => scratch.write(&path, "evil"),
             1 => scratch.edit(&path, "canary", "evil"),
@@ -157,6 +118,51 @@ fn is_naive_check_fooled(scratch: &Scratch) -> bool {
 struct Random(u64);
 
 impl Random {
+    fn path(&mut self, base: &str) -> String {
+        let starts =
+            ["", "", "", "/", "./", "../", base, "//", "file://", "/proc/self/cwd/", "/proc/self/root"];
+        let parts = [
+            "..",
+            "..",
+            "..",
+            ".",
+            "",
+            "x",
+            "sub",
+            "abs",
+            "rel",
+            "up",
+            "far",
+            "file",
+            "root",
+            "decoy",
+            "cwd",
+            "new",
+            "~",
+            "*",
+            "%2e%2e",
+            "\u{ff0e}\u{ff0e}",
+            "..\\..",
+            "x\0",
+            "decoy/x",
+            ".git",
+            "/",
+            "// ",
+            "…",
+            "proc/self/root",
+        ];
+        let length = 1 + self.below(7);
+        let mut path = starts[self.below(starts.len())].to_owned();
+        for _ in 0..length {
+            path.push_str(parts[self.below(parts.len())]);
+            path.push('/');
+        }
+        if self.below(4) > 0 {
+            path.push('x');
+        }
+        path
+    }
+
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
