@@ -18,7 +18,7 @@ struct Shown {
     items: Option<Vec<serde::de::IgnoredAny>>,
 }
 
-/// Such as `bash: cargo test` or `grep: TODO in src`.
+/// Such as `bash: cargo test` or `grep: fn main in src`.
 pub(crate) fn title(name: &str, input: Option<&Json>) -> String {
     let shown: Shown = input.and_then(|input| input.read().ok()).unwrap_or_default();
     let path = shown.path.or(shown.file_path);
