@@ -130,7 +130,8 @@ fn kill_one(scratch: &Scratch, path: &Path, good: &mut Vec<u8>, numbers: &mut Nu
     let promised: Vec<&[u8]> =
         acknowledged.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).collect();
     assert!(new.starts_with(&promised), "{} of {} stored", new.len(), promised.len());
-    for line in &new {
+    // those that were acknowledged are what append printed; here it is about the others
+    for line in &new[promised.len()..] {
         serde_json::from_slice::<&serde_json::value::RawValue>(line).unwrap();
     }
     if whole < now.len() && whole > 0 {
@@ -151,7 +152,7 @@ fn a_writer_killed_at_any_byte_loses_nothing_it_acknowledged() {
 #[test]
 #[ignore = "minutes: 10,000 kill points with messages of up to 8 MB"]
 fn ten_thousand_kill_points() {
-    let torn = kill_writers(10_000, 6 << 20, 7);
+    let torn = kill_writers(10_000, 4 << 20, 7);
     assert!(torn > 100, "{torn} torn tails");
     let mut report = File::create(bin_folder().join("session-kill-points.txt")).unwrap();
     writeln!(report, "10000 kill points, {torn} torn tails, nothing acknowledged was lost").unwrap();
