@@ -21,6 +21,7 @@ mod scratch; // a fresh folder with a home of its own, and how programs are run 
 mod session; // nub-session: the tree
 mod session_care; // nub-session: repair, export, search and the like
 mod session_durable; // nub-session and accidents
+mod session_replay; // nub-session request: a session asked again
 mod stream; // nub-stream: the filter
 mod stream_cassette; // its cassettes, dry run, list of models
 mod stream_choice; // where it asks when nobody says so
