@@ -65,6 +65,16 @@ impl Live {
         self.results().remove(0)
     }
 
+    /// Sends a line and reads until the results, without looking at anything: for measurements.
+    pub fn round(&mut self, line: &str) {
+        self.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
+        let mut answer = String::new();
+        while !answer.contains("\"role\":\"user\"") {
+            answer.clear();
+            self.stdout.read_line(&mut answer).unwrap();
+        }
+    }
+
     /// Closes stdin and waits for the end: the exit code.
     pub fn end(mut self) -> i32 {
         self.stdin = None;
