@@ -268,3 +268,33 @@ fn a_file_of_another_mode_keeps_it_under_any_umask() {
         assert_eq!(mode(&format!("n{umask}")), 0o666 & !u32::from_str_radix(umask, 8).unwrap());
     }
 }
+
+#[test]
+fn edits_of_several_processes_all_land() {
+    let scratch = Scratch::repo();
+    for round in 0..5 {
+        scratch.file("f", (0..6).map(|n| format!("slot{n}\n")).collect::<String>());
+        std::thread::scope(|scope| {
+            for n in 0..6 {
+                let edit = json!({ "path": "f", "old": format!("slot{n}\n"), "new": format!("done{n}\n") });
+                let scratch = &scratch;
+                scope.spawn(move || assert_eq!(call(scratch, "edit", &edit).code, 0));
+            }
+        });
+        let expected: String = (0..6).map(|n| format!("done{n}\n")).collect();
+        assert_eq!(scratch.read("f"), expected, "round {round}");
+    }
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error() {
+    let scratch = Scratch::repo();
+    scratch.file("f", "old");
+    let mut command = scratch.command("sh");
+    let program = bin_folder().join("nub-tool");
+    command.args(["-c", &format!("ulimit -f 10; exec {} call write - --format text", program.display())]);
+    let ran = finish(command, json!({ "path": "f", "content": "x".repeat(100_000) }).to_string());
+    assert!((ran.out + &ran.err).contains("file too large"));
+    assert_eq!(scratch.read("f"), "old");
+    assert_eq!(fs::read_dir(scratch.work()).unwrap().count(), 2, "a temporary file is left");
+}

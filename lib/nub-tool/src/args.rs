@@ -26,6 +26,7 @@ pub(crate) enum Verb {
         format: Format,
     },
     /// Call one tool
+    #[command(after_long_help = crate::names::help())]
     Call {
         /// The tool
         name: String,

@@ -53,7 +53,7 @@ fn edit(place: &Place, args: &EditArgs, cancel: &Cancel) -> Result<Outcome, Stri
     if matches!(spot.found, Found::Missing(..)) {
         return Err("no such file; use write to create it".into());
     }
-    let before = Before::open(place, &spot)?;
+    let before = Before::open(place, &spot, cancel)?;
     before.check(place, &spot, &args.path, cancel)?;
     let Some(bytes) = &before.bytes else {
         return Err(format!("it is larger than {}; use bash", magic::size(MAX_OLD)));

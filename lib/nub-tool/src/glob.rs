@@ -17,7 +17,7 @@ use crate::definition::Definition;
 use crate::jail::{Found, Spot, look};
 use crate::outcome::Outcome;
 use crate::place::{Place, cannot};
-use crate::walk::{Hidden, Met, Walk};
+use crate::walk::{Hidden, Met, Walk, left_out};
 
 /// Paths that are shown.
 const SHOWN: usize = 1000;
@@ -52,12 +52,12 @@ fn glob(place: &Place, args: &GlobArgs, cancel: &Cancel) -> Result<Outcome, Stri
         return Err("the pattern names no file; append **/* for all files below a folder".into());
     }
     let spot = match place.find(&base) {
-        Err(why) if why == "no such file" && !folder.is_empty() => return Ok(none(pattern)),
+        Err(why) if why == "no such file" && !folder.is_empty() => return Ok(none(pattern, 0)),
         other => other?,
     };
     if !matches!(spot.found, Found::Folder) {
         return match spot.found {
-            Found::Missing(..) if !folder.is_empty() => Ok(none(pattern)),
+            Found::Missing(..) if !folder.is_empty() => Ok(none(pattern, 0)),
             Found::Missing(..) => Err(format!("there is no folder '{base}'")),
             Found::Entry(..) | Found::Folder => Err(format!("'{base}' is no folder")),
         };
@@ -84,10 +84,11 @@ fn split(pattern: &str) -> (&str, &str) {
     }
 }
 
-fn none(pattern: &str) -> Outcome {
+fn none(pattern: &str, unreadable: usize) -> Outcome {
     let hint =
         if pattern.contains('/') || pattern.contains("**") { "" } else { "; **/ in front searches below" };
-    Outcome::text(format!("no file matches{hint}")).with_ui(Ui::Paths { count: 0, truncated: false })
+    Outcome::text(format!("no file matches{hint}{}", left_out(unreadable)))
+        .with_ui(Ui::Paths { count: 0, truncated: false })
 }
 
 /// The newest files so far; the oldest of them on top.
@@ -95,6 +96,7 @@ fn none(pattern: &str) -> Outcome {
 struct Newest {
     heap: BinaryHeap<Reverse<(i128, Reverse<PathBuf>)>>,
     count: usize,
+    unreadable: usize,
 }
 
 impl Newest {
@@ -115,7 +117,7 @@ impl Newest {
             let literal = place.find(&place.show(&spot.rel.join(pattern)));
             return match literal {
                 Ok(Spot { rel, found: Found::Entry(..) }) => Outcome::text(place.show(&rel)),
-                _ => none(pattern),
+                _ => none(pattern, self.unreadable),
             };
         }
         let truncated = self.count > SHOWN;
@@ -125,6 +127,7 @@ impl Newest {
         if truncated {
             text.push_str(&format!("\n[{} of {} files, the newest; narrow the pattern]", SHOWN, self.count));
         }
+        text.push_str(&left_out(self.unreadable));
         Outcome::text(text).with_ui(Ui::Paths { count: self.count, truncated })
     }
 }
@@ -145,7 +148,7 @@ fn search(
     let depth = (!pattern.contains("**")).then(|| pattern.matches('/').count());
     let walk = Walk { place, base: &spot.rel, globs: Override::empty(), hidden, depth, cancel };
     let newest = Mutex::new(Newest::default());
-    walk.run(|| {
+    let unreadable = walk.run(|| {
         let mut mine = Collected { mine: Newest::default(), all: &newest };
         move |met: &Met| {
             if !matcher.is_match(met.rel.strip_prefix(&spot.rel).unwrap_or(met.rel)) {
@@ -156,7 +159,8 @@ fn search(
             mine.mine.add(modified, met.rel.to_path_buf());
         }
     })?;
-    Ok(newest.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let newest = newest.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Newest { unreadable, ..newest })
 }
 
 /// What one thread found; it goes to the rest when the thread is done.

@@ -75,7 +75,8 @@ fn grep(place: &Place, args: &GrepArgs, cancel: &Cancel) -> Result<Outcome, Stri
                 return Err(why.to_owned());
             }
             let walk = Walk { place, base: &spot.rel, globs, hidden: Hidden::Skip, depth: None, cancel };
-            walk.run(|| job.visitor())?;
+            let unreadable = walk.run(|| job.visitor())?;
+            matches.lock().unwrap_or_else(PoisonError::into_inner).unreadable = unreadable;
         }
         Found::Entry(..) => one_file(place, &spot, given, &job)?,
         Found::Missing(..) => return Err(format!("there is no '{given}'")),
@@ -136,7 +137,10 @@ impl Job<'_> {
         move |met| {
             let flags =
                 OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            let Ok(fd) = rustix::fs::openat(met.folder, met.name, flags, Mode::empty()) else { return };
+            let Ok(fd) = rustix::fs::openat(met.folder, met.name, flags, Mode::empty()) else {
+                self.matches.lock().unwrap_or_else(PoisonError::into_inner).failed += 1;
+                return;
+            };
             let Ok(stat) = rustix::fs::fstat(&fd) else { return };
             if stat.st_size > 0 && regular(&stat).is_ok() {
                 self.file(&mut searcher, File::from(fd), stat.st_size as u64, met.rel);

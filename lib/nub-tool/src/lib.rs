@@ -101,6 +101,7 @@ fn start(args: &Args) -> Result<Exit, Fail> {
     if !is_coprocess && !args.common.quiet {
         warn(&loaded);
     }
+    signal::survive_file_limit().map_err(|e| Fail::failure(format!("cannot start: {e}")))?;
     let reaper = Reaper::default();
     let bench = Arc::new(bench(&loaded, reaper.clone())?);
     let (inbox, outbox) = reaper

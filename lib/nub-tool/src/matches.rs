@@ -6,6 +6,7 @@ use nub_proto::Ui;
 
 use crate::outcome::Outcome;
 use crate::place::Place;
+use crate::walk::left_out;
 
 /// Bytes of matches that are shown.
 const MAX_SHOWN: usize = 60_000;
@@ -43,6 +44,8 @@ pub(crate) struct Matches {
     in_files: usize,
     /// Files that could not be searched to their end.
     pub failed: usize,
+    /// Folders that could not be read.
+    pub unreadable: usize,
 }
 
 impl Matches {
@@ -124,10 +127,12 @@ impl Matches {
     }
 
     fn failures(&self) -> String {
-        match self.failed {
+        let files = match self.failed {
             0 => String::new(),
-            failed => format!("\n[{failed} files could not be searched to their end]"),
-        }
+            1 => "\n[1 file could not be searched to its end]".into(),
+            several => format!("\n[{several} files could not be searched to their end]"),
+        };
+        files + &left_out(self.unreadable)
     }
 
     fn ui(&self, shown: usize) -> Ui {

@@ -72,6 +72,12 @@ pub(crate) const START_UP_FILES: &[&str] = &[
     ".gemini/**",
 ];
 
+/// What people are told of the names that are refused.
+pub(crate) fn help() -> String {
+    let names = START_UP_FILES.join(" ");
+    format!("Never written by write and edit, at any depth and in any case: .git .nub {names}")
+}
+
 /// Rules on paths from the root.
 #[derive(Debug)]
 pub(crate) struct Rules {

@@ -12,6 +12,7 @@ use ignore::Match;
 use ignore::overrides::Override;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Dir, FileType, OFlags};
+use rustix::io::Errno;
 
 use crate::cancel::Cancel;
 use crate::ignored::{Level, Verdict, What};
@@ -65,14 +66,16 @@ struct Queue {
     busy: usize,
     /// Threads that wait for one.
     idle: usize,
+    /// Folders that could not be read.
+    unreadable: usize,
 }
 
 impl Walk<'_> {
-    /// Calls a visitor, one per thread, for every file. Folders that cannot be read are left out.
+    /// Calls a visitor, one per thread, for every file. Gives the number of folders that cannot be read.
     ///
     /// # Errors
     /// The base cannot be opened.
-    pub(crate) fn run<V: FnMut(&Met)>(&self, visitor: impl Fn() -> V + Sync) -> Result<(), String> {
+    pub(crate) fn run<V: FnMut(&Met)>(&self, visitor: impl Fn() -> V + Sync) -> Result<usize, String> {
         let above = self.levels_above()?;
         let first = Job { rel: self.base.to_path_buf(), above, depth: 0 };
         let queue = Mutex::new(Queue { jobs: vec![first], ..Queue::default() });
@@ -85,7 +88,7 @@ impl Walk<'_> {
             }
             self.work(&queue, &changed, visitor());
         });
-        Ok(())
+        Ok(queue.into_inner().unwrap_or_else(PoisonError::into_inner).unreadable)
     }
 
     fn levels_above(&self) -> Result<Option<Arc<Level>>, String> {
@@ -116,7 +119,12 @@ impl Walk<'_> {
             let found = self.folder(job, &mut names, &mut visit);
             state = queue.lock().unwrap_or_else(PoisonError::into_inner);
             state.busy -= 1;
-            state.jobs.extend(found);
+            match found {
+                Ok(jobs) => state.jobs.extend(jobs),
+                // it went away meanwhile
+                Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => {}
+                Err(_) => state.unreadable += 1,
+            }
             if state.idle > 0 && (state.jobs.len() > 1 || state.busy == 0) {
                 changed.notify_all();
             }
@@ -125,17 +133,15 @@ impl Walk<'_> {
     }
 
     /// Visits the files of a folder and gives the folders in it.
-    fn folder(&self, job: Job, names: &mut Names, visit: &mut impl FnMut(&Met)) -> Vec<Job> {
+    fn folder(&self, job: Job, names: &mut Names, visit: &mut impl FnMut(&Met)) -> Result<Vec<Job>, Errno> {
         let mut found = Vec::new();
-        let Ok(fd) = self.place.jail.beneath(&job.rel, OFlags::RDONLY | OFlags::DIRECTORY) else {
-            return found;
-        };
+        let fd = self.place.jail.beneath(&job.rel, OFlags::RDONLY | OFlags::DIRECTORY)?;
         if on_disk(&fd).is_err() {
-            return found;
+            return Ok(found);
         }
-        let Ok(mut dir) = Dir::new(fd) else { return found };
-        names.read(&mut dir, self.cancel);
-        let Ok(handle) = dir.fd() else { return found };
+        let mut dir = Dir::new(fd)?;
+        names.read(&mut dir, self.cancel)?;
+        let handle = dir.fd()?;
         let deeper = self.depth.is_none_or(|depth| job.depth < depth);
         let level = Level::enter(self.place, job.above, &job.rel, handle, &|name| names.has(name));
         for (name, kind) in names.iter() {
@@ -156,7 +162,7 @@ impl Walk<'_> {
                 What::File => visit(&Met { rel: &rel, folder: handle, name }),
             }
         }
-        found
+        Ok(found)
     }
 
     fn takes(&self, level: Option<&Level>, rel: &Path, name: &CStr, what: What) -> bool {
@@ -193,10 +199,11 @@ struct Names {
 }
 
 impl Names {
-    fn read(&mut self, dir: &mut Dir, cancel: &Cancel) {
+    fn read(&mut self, dir: &mut Dir, cancel: &Cancel) -> Result<(), Errno> {
         self.bytes.clear();
         self.entries.clear();
-        for entry in dir.map_while(Result::ok).take_while(|_| !cancel.is_set()) {
+        for entry in dir.take_while(|_| !cancel.is_set()) {
+            let entry = entry?;
             let name = entry.file_name().to_bytes_with_nul();
             if name != b".\0" && name != b"..\0" {
                 let start = self.bytes.len();
@@ -204,6 +211,7 @@ impl Names {
                 self.entries.push((start..self.bytes.len(), entry.file_type()));
             }
         }
+        Ok(())
     }
 
     fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
@@ -213,5 +221,14 @@ impl Names {
 
     fn has(&self, name: &str) -> bool {
         self.entries.iter().any(|(range, _)| self.bytes[range.start..range.end - 1] == *name.as_bytes())
+    }
+}
+
+/// What the model must know of folders that were left out.
+pub(crate) fn left_out(unreadable: usize) -> String {
+    match unreadable {
+        0 => String::new(),
+        1 => "\n[1 folder could not be read]".into(),
+        several => format!("\n[{several} folders could not be read]"),
     }
 }

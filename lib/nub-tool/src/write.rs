@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
-use rustix::fs::Stat;
+use rustix::fs::{FlockOperation, Stat};
+use rustix::io::Errno;
 use serde::Deserialize;
 
 use crate::cancel::Cancel;
@@ -23,6 +25,10 @@ pub(crate) const MAX_OLD: u64 = 64 * 1024 * 1024;
 
 /// Files up to this size are shown when they changed behind the model's back, in bytes.
 const MAX_FRESH: u64 = 16 * 1024;
+
+/// How long a lock of another process is respected, and how often it is tried.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(2);
 
 pub(crate) const DEF: Definition = Definition {
     name: "write",
@@ -50,7 +56,7 @@ fn write(place: &Place, args: &WriteArgs, cancel: &Cancel) -> Result<Outcome, St
     if matches!(spot.found, Found::Missing(..)) {
         return save(place, &spot, None, args.content.as_bytes(), cancel);
     }
-    let before = Before::open(place, &spot)?;
+    let before = Before::open(place, &spot, cancel)?;
     before.check(place, &spot, &args.path, cancel)?;
     let new = before.bytes.as_ref().map(|old| fit(old, &args.content));
     let new = new.as_deref().unwrap_or(args.content.as_bytes());
@@ -66,9 +72,9 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// Opens and reads it.
-    pub(crate) fn open(place: &Place, spot: &Spot) -> Result<Before, String> {
-        let (file, stat) = place.open_file(spot)?;
+    /// Opens and reads it, and keeps other nubs from changing it until this is dropped.
+    pub(crate) fn open(place: &Place, spot: &Spot, cancel: &Cancel) -> Result<Before, String> {
+        let (file, stat) = Before::hold(place, spot, cancel)?;
         let size = stat.st_size as u64;
         if size > MAX_OLD {
             return Ok(Before { file, stat, bytes: None });
@@ -76,6 +82,25 @@ impl Before {
         let mut bytes = Vec::with_capacity(size as usize);
         (&file).take(MAX_OLD).read_to_end(&mut bytes).map_err(|e| system(&e))?;
         Ok(Before { file, stat, bytes: Some(bytes) })
+    }
+
+    /// The file of another process that holds it may be replaced meanwhile: then the new one is opened.
+    fn hold(place: &Place, spot: &Spot, cancel: &Cancel) -> Result<(File, Stat), String> {
+        let begun = Instant::now();
+        loop {
+            let (file, stat) = place.open_file(spot)?;
+            let held = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+            let current = match &spot.found {
+                Found::Entry(folder, name) => look(folder, name).is_ok_and(|now| now.st_ino == stat.st_ino),
+                Found::Folder | Found::Missing(..) => true,
+            };
+            let is_busy = held == Err(Errno::WOULDBLOCK);
+            // other programs hold locks for other reasons, and some file systems have none
+            if (current && !is_busy) || begun.elapsed() > PATIENCE || cancel.is_set() {
+                return Ok((file, stat));
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Refuses a file that is not what the model last saw; a small one is shown to it.
