@@ -5,8 +5,8 @@ use std::io::Write;
 
 use nub_proto::{
     BlockDelta, BlockStart, BlockStop, Compaction, ErrorClass, ErrorRecord, Kind, Line as Raw, MessageRecord,
-    Node, PermissionRequest, Queue, Ready, Record, Retry, Role, RunResult, Stop, ToolEnd, ToolOutput,
-    ToolStart, TurnStart, Warning,
+    PermissionRequest, Queue, Ready, Record, Retry, Role, RunResult, Stop, ToolEnd, ToolOutput, ToolStart,
+    TurnStart, Warning,
 };
 use nub_render::{Line, Style};
 use nub_sys::{Exit, Fail};
@@ -63,9 +63,8 @@ impl Show {
                 view.end_text()?;
             }
             TurnStart::TYPE => self.streamed = false,
-            MessageRecord::<nub_proto::Message>::TYPE | Node::<nub_proto::Message>::TYPE
-                if !self.streamed =>
-            {
+            // not the node: it comes when the disk is done, perhaps in the next turn
+            MessageRecord::<nub_proto::Message>::TYPE if !self.streamed => {
                 self.unstreamed(&read(raw)?, view)?;
             }
             ToolStart::TYPE if noise >= Noise::Normal => self.call(&read(raw)?, view)?,
