@@ -106,6 +106,11 @@ fn likeness(pairs: &Pairs, line: &str) -> usize {
     (200 * common).checked_div(all).unwrap_or(0)
 }
 
+/// How alike two names are, in percent, without regard to case.
+pub(crate) fn alike_names(one: &str, two: &str) -> usize {
+    if one.eq_ignore_ascii_case(two) { 100 } else { likeness(&pairs_of(one), two) }
+}
+
 fn compare(file: &[&str], wanted: &[&str], start: usize) -> String {
     let there = &file[start..file.len().min(start + wanted.len())];
     let differ: Vec<usize> =

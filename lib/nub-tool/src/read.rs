@@ -13,6 +13,7 @@ use crate::definition::Definition;
 use crate::jail::{Found, Spot, reason};
 use crate::magic::{self, Kind};
 use crate::names::shown;
+use crate::nearest::alike_names;
 use crate::outcome::Outcome;
 use crate::place::{Place, cannot};
 use crate::stamps::Stamp;
@@ -32,6 +33,12 @@ const WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Providers take images up to 5 MB of base64.
 const IMAGE_BYTES: u64 = 3_750_000;
+
+/// A name is like another from this share of common pairs of characters on, in percent.
+const NEAR: usize = 60;
+
+/// Entries of a folder that are looked at.
+const MAX_ENTRIES: usize = 100_000;
 
 /// Entries of a folder that are shown.
 const ENTRIES: usize = 1000;
@@ -71,7 +78,7 @@ fn read(place: &Place, args: &ReadArgs, cancel: &Cancel) -> Result<Outcome, Stri
     if matches!(spot.found, Found::Folder) {
         return folder(place, &spot, &window, cancel);
     }
-    let (mut file, stat) = place.open_file(&spot)?;
+    let (mut file, stat) = place.open_file(&spot).map_err(|why| why + &near(place, &spot, cancel))?;
     let size = stat.st_size as u64;
     let mut head = Vec::new();
     file.by_ref().take(magic::HEAD as u64).read_to_end(&mut head).map_err(|e| system(&e))?;
@@ -279,7 +286,7 @@ fn folder(place: &Place, spot: &Spot, window: &Window, cancel: &Cancel) -> Resul
 fn entries(place: &Place, spot: &Spot, cancel: &Cancel) -> Result<Vec<String>, String> {
     let fd = place.jail.beneath(&spot.rel, OFlags::RDONLY | OFlags::DIRECTORY).map_err(reason)?;
     let mut names = Vec::new();
-    for entry in rustix::fs::Dir::new(fd).map_err(reason)? {
+    for entry in rustix::fs::Dir::new(fd).map_err(reason)?.take(MAX_ENTRIES) {
         if cancel.is_set() {
             return Err("cancelled".into());
         }
@@ -296,6 +303,24 @@ fn entries(place: &Place, spot: &Spot, cancel: &Cancel) -> Result<Vec<String>, S
         names.push(shown(Path::new(&name)) + mark);
     }
     Ok(names)
+}
+
+/// Where a name is missing: the names there that are most like it.
+fn near(place: &Place, spot: &Spot, cancel: &Cancel) -> String {
+    let Found::Missing(_, names) = &spot.found else { return String::new() };
+    let rel = spot.rel.ancestors().nth(names.len()).unwrap_or(Path::new("")).to_path_buf();
+    let folder = Spot { rel, found: Found::Folder };
+    let wanted = names[0].to_string_lossy();
+    let entries = entries(place, &folder, cancel).unwrap_or_default();
+    let scored = entries.iter().map(|name| (alike_names(&wanted, name.trim_end_matches(['/', '@'])), name));
+    let mut near: Vec<_> = scored.filter(|(score, _)| *score >= NEAR).collect();
+    near.sort_by(|one, two| two.cmp(one));
+    let near: Vec<String> = near
+        .iter()
+        .take(3)
+        .map(|(_, name)| place.show(&folder.rel.join(name.trim_end_matches(['/', '@']))))
+        .collect();
+    if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
 }
 
 /// An I/O error in the house's form.

@@ -85,6 +85,35 @@ fn read_gives_images_as_blocks_and_folders_as_lists() {
 }
 
 #[test]
+fn a_missing_file_has_neighbours() {
+    let scratch = Scratch::with("", &["**/.env*"]);
+    for name in ["src/main.rs", "README.md", ".env.local"] {
+        scratch.file(name, "");
+    }
+    let error = |path| scratch.read(path).unwrap_err();
+    assert_eq!(error("src/man.rs"), "cannot read 'src/man.rs': no such file; there is src/main.rs");
+    assert_eq!(error("Src/main.rs"), "cannot read 'Src/main.rs': no such file; there is src");
+    assert_eq!(error("readme.MD"), "cannot read 'readme.MD': no such file; there is README.md");
+    assert_eq!(error("nothing"), "cannot read 'nothing': no such file");
+    assert!(!error("env.local").contains("there is"));
+}
+
+#[test]
+fn attributes_are_kept() {
+    use rustix::fs::{XattrFlags, lgetxattr, lsetxattr};
+    let scratch = Scratch::new();
+    scratch.file("f", "old");
+    let path = scratch.root().join("f");
+    if lsetxattr(&path, "user.note", b"kept", XattrFlags::empty()).is_err() {
+        return; // this file system has none
+    }
+    assert_eq!(scratch.edit("f", "old", "new").unwrap(), "wrote 'f' (+1 -1 lines)");
+    let mut value = [0; 8];
+    let length = lgetxattr(&path, "user.note", &mut value[..]).unwrap();
+    assert_eq!(&value[..length], b"kept");
+}
+
+#[test]
 fn base64_of_every_length() {
     for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
         assert_eq!(crate::magic::base64(bytes.as_bytes()), text);
