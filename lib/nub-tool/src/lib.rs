@@ -45,6 +45,8 @@ mod replace;
 mod run;
 mod spill;
 mod stamps;
+#[cfg(test)]
+mod tests;
 mod text;
 mod title;
 mod todo;
