@@ -9,6 +9,8 @@ const PAGES: &[nub_porcelain::Page] = &[
     ("nub-ctx.1", include_str!("../man/nub-ctx.1")),
     ("nub-session.1", include_str!("../man/nub-session.1")),
     ("nub-stream.1", include_str!("../man/nub-stream.1")),
+    ("nub-loop.1", include_str!("../man/nub-loop.1")),
+    ("nub-tool.1", include_str!("../man/nub-tool.1")),
     ("nub-config.5", include_str!("../man/nub-config.5")),
     ("nub.7", include_str!("../man/nub.7")),
     ("nub-protocol.7", include_str!("../man/nub-protocol.7")),
