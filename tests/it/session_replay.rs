@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::http::{Reply, Server};
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, finish};
 use crate::session::session;
 
 #[test]
@@ -39,4 +39,32 @@ fn thirty_turns_are_asked_again_with_the_same_bytes() {
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert_eq!(again.asked()[0].body, sent.body);
     }
+}
+
+#[test]
+fn what_was_asked_beside_the_conversation_is_asked_again() {
+    let aliased = r#"{"model":"m-1-2026-01","choices":[{"index":0,"delta":{"content":"{\"a\":1}"},"finish_reason":"stop"}]}"#;
+    let server = Server::start(vec![Reply::sse(&[aliased, "[DONE]"])]);
+    let scratch = Scratch::repo();
+    scratch.endpoint(&server.url, "caps = { json_schema = true }");
+    scratch.file("schema.json", r#"{"type":"object","properties":{"a":{"type":"integer"}}}"#);
+    let mut turn = scratch.command("sh");
+    turn.args([
+        "-c",
+        "nub-session append --user hi >/dev/null && nub-session path |
+         nub-ctx --max-tokens 77 --temperature 0.25 --schema schema.json | nub-stream | nub-session append",
+    ]);
+    let ran = finish(turn, "");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let node = &ran.of("node")[0];
+    assert_eq!(
+        (&node["meta"]["model"], &node["meta"]["asked"]["model"]),
+        (&json!("m-1-2026-01"), &json!("m-1"))
+    );
+    let request = session(&scratch, &["request", node["id"].as_str().unwrap()], "").out;
+    let ran = scratch.run("nub-stream", &[] as &[&str], request);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let sent = server.asked();
+    assert_eq!(sent[0].body, sent[1].body);
+    assert!(sent[0].body.contains("77") && sent[0].body.contains("0.25"), "{}", sent[0].body);
 }

@@ -26,7 +26,7 @@ pub use frame::{FrameError, Line, MAX_LINE, Reader, Record, Writer, encode, line
 pub use json::{Json, lossless};
 pub use message::{Message, MessageRecord, Meta, Role, Stop, Usage};
 pub use repair::{INTERRUPTED, repair};
-pub use request::{Format, Request, ToolChoice, ToolDef};
+pub use request::{Asked, Format, Request, ToolChoice, ToolDef};
 pub use run::{
     Allow, Compaction, Control, InputOp, InputRecord, Phase, Queue, Ready, RunResult, TurnEnd, TurnStart,
     Warning,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Input, Kind, is_default};
+use crate::{Asked, Block, Input, Kind, is_default};
 
 /// Who speaks. The system prompt is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +99,9 @@ pub struct Meta {
     /// Id of the context record in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// What was asked beside that, when there was anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// A name given by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,

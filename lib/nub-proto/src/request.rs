@@ -55,6 +55,26 @@ impl<M> Default for Request<M> {
     }
 }
 
+/// What a request said beside its conversation and its context, as its answer's META keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The model, where the answer names another (an alias was resolved).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// The most tokens the answer may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Whether tools may or must be called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// The answer is JSON of this schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+}
+
 /// The definition of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDef {

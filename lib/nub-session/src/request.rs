@@ -39,13 +39,17 @@ fn build(open: &mut Open, index: &Index, at: usize) -> Result<Request, Fail> {
         messages.push(node.ok_or_else(|| Fail::failure("a node of the path cannot be read"))?.message);
     }
     repair(&mut messages);
+    let asked = node.meta.asked.unwrap_or_default();
     Ok(Request::<Message> {
-        model: node.meta.model.unwrap_or_default(),
+        model: Some(asked.model).filter(|model| !model.is_empty()).or(node.meta.model).unwrap_or_default(),
         endpoint: node.meta.endpoint.unwrap_or_default(),
         system: context.system,
         messages,
         tools: context.tools,
+        max_tokens: asked.max_tokens,
+        temperature: asked.temperature,
+        tool_choice: asked.tool_choice,
+        format: asked.format,
         context: Some(context.id),
-        ..Request::default()
     })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nub_proto::{
-    Block, Done, ErrorClass, ErrorRecord, Format, Line, MessageRecord, Meta, Model, Request, Retry, Stop,
-    Usage, Warning,
+    Asked, Block, Done, ErrorClass, ErrorRecord, Format, Line, MessageRecord, Meta, Model, Request, Retry,
+    Stop, Usage, Warning,
 };
 use nub_sys::{clock, log};
 
@@ -104,10 +104,19 @@ impl<W: Write> Asker<W> {
             Some(format) => self.formed(&request, format, &target, cancel)?,
         };
         outcome.usage = outcome.usage.or_else(|| Some(estimate(&request, &outcome)));
+        let model = outcome.model.clone().unwrap_or_else(|| target.model.clone());
+        let asked = Asked {
+            model: if model == target.model { String::new() } else { target.model },
+            max_tokens: request.max_tokens,
+            temperature: request.temperature,
+            tool_choice: request.tool_choice,
+            format: request.format,
+        };
         let meta = Meta {
-            model: Some(outcome.model.clone().unwrap_or_else(|| target.model.clone())),
+            model: Some(model),
             endpoint: Some(target.endpoint.name.clone()),
             context: request.context,
+            asked: (asked != Asked::default()).then_some(asked),
             ..Meta::default()
         };
         Ok((outcome, meta))
