@@ -31,6 +31,9 @@ const SHOWN_BYTES: usize = 256 * 1024;
 /// Files up to this size are read whole: their lines are counted and their bytes remembered.
 const WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Bytes that are read from a larger file at once.
+const BUFFER: usize = 64 * 1024;
+
 /// Providers take images up to 5 MB of base64.
 const IMAGE_BYTES: u64 = 3_750_000;
 
@@ -123,7 +126,7 @@ fn plain(
     let mut bounded = file.take(size);
     if size > WHOLE_BYTES {
         place.stamps.put(&spot.rel, Stamp::of(stat, None));
-        return lines(BufReader::new(bounded), spot, window, Rest::Unknown, cancel);
+        return lines(BufReader::with_capacity(BUFFER, bounded), spot, window, Rest::Unknown, cancel);
     }
     let mut bytes = Vec::with_capacity(size as usize);
     bounded.read_to_end(&mut bytes).map_err(|e| system(&e))?;
@@ -201,12 +204,11 @@ fn lines(
     rest: Rest,
     cancel: &Cancel,
 ) -> Result<Outcome, String> {
-    let mut next = |keep| text::next_line(&mut reader, keep, cancel).map_err(|e| system(&e));
-    for skipped in 0..window.first - 1 {
-        if next(0)?.is_none() {
-            return past_end(spot, skipped);
-        }
+    let skipped = text::skip_lines(&mut reader, window.first - 1, cancel).map_err(|e| system(&e))?;
+    if skipped < window.first - 1 {
+        return past_end(spot, skipped);
     }
+    let mut next = |keep| text::next_line(&mut reader, keep, cancel).map_err(|e| system(&e));
     let mut page = Page::default();
     let mut ended = false;
     while page.lines < window.limit && !page.full && !ended {
@@ -222,7 +224,7 @@ fn lines(
     let last = window.first + page.lines - 1;
     let more = match rest {
         _ if ended => Some(0),
-        Rest::Counted => Some(text::count_lines(&mut reader, cancel).map_err(|e| system(&e))?),
+        Rest::Counted => Some(text::skip_lines(&mut reader, u64::MAX, cancel).map_err(|e| system(&e))?),
         Rest::Unknown if next(0)?.is_none() => Some(0),
         Rest::Unknown => None,
     };

@@ -16,7 +16,7 @@ pub(crate) struct Line {
 /// Reads the next line and keeps at most `keep` bytes of it; none at the end.
 ///
 /// # Errors
-/// As the reader; `Interrupted` when the call is cancelled.
+/// As the reader, and when the call is cancelled.
 pub(crate) fn next_line(reader: &mut impl BufRead, keep: usize, cancel: &Cancel) -> io::Result<Option<Line>> {
     let mut line = Line::default();
     let mut started = false;
@@ -48,16 +48,34 @@ pub(crate) fn next_line(reader: &mut impl BufRead, keep: usize, cancel: &Cancel)
     }
 }
 
-/// Counts the lines that follow.
+/// Passes over at most `count` lines and gives how many there were.
 ///
 /// # Errors
-/// As the reader; `Interrupted` when the call is cancelled.
-pub(crate) fn count_lines(reader: &mut impl BufRead, cancel: &Cancel) -> io::Result<u64> {
-    let mut count = 0;
-    while next_line(reader, 0, cancel)?.is_some() {
-        count += 1;
+/// As the reader, and when the call is cancelled.
+pub(crate) fn skip_lines(reader: &mut impl BufRead, count: u64, cancel: &Cancel) -> io::Result<u64> {
+    let mut skipped = 0;
+    let mut is_begun = false;
+    while skipped < count {
+        if cancel.is_set() {
+            return Err(io::Error::other("cancelled"));
+        }
+        let buffer = match reader.fill_buf() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            result => result?,
+        };
+        if buffer.is_empty() {
+            return Ok(skipped + u64::from(is_begun));
+        }
+        let ends = memchr::memchr_iter(b'\n', buffer);
+        let there = ends.clone().count() as u64;
+        let missing = count - skipped;
+        let used = if there < missing { None } else { ends.clone().nth(missing as usize - 1) };
+        is_begun = used.is_none() && buffer.last() != Some(&b'\n');
+        skipped += there.min(missing);
+        let used = used.map_or(buffer.len(), |at| at + 1);
+        reader.consume(used);
     }
-    Ok(count)
+    Ok(skipped)
 }
 
 /// A line as text: UTF-8, or else byte by byte as Latin-1 (and `true`). A character that was cut at

@@ -27,6 +27,20 @@ fn read_shows_numbered_lines_and_says_how_to_go_on() {
 }
 
 #[test]
+fn lines_are_skipped_as_they_are_read() {
+    for text in ["", "\n", "a", "a\n", "a\nb", "\n\n\nx", "a\nb\n\n"] {
+        for (count, capacity) in (0..6).flat_map(|count| [(count, 1), (count, 2), (count, 100)]) {
+            let mut reader = std::io::BufReader::with_capacity(capacity, text.as_bytes());
+            let skipped = crate::text::skip_lines(&mut reader, count, &Cancel::default()).unwrap();
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            assert_eq!(skipped, count.min(lines.len() as u64), "{text:?} {count}");
+            let rest = std::io::read_to_string(reader).unwrap();
+            assert_eq!(rest, lines[skipped as usize..].concat(), "{text:?} {count}");
+        }
+    }
+}
+
+#[test]
 fn read_cuts_long_lines_between_characters() {
     let scratch = Scratch::new();
     scratch.file("wide", format!("{}\nnext\n", "ä".repeat(100_000)));
