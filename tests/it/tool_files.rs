@@ -38,7 +38,7 @@ fn a_turn_of_reads_and_edits() {
     let said: Vec<&str> = answers.as_array().unwrap().iter().map(text).collect();
     assert_eq!(said[..2], ["src/calc.py", "src/calc.py:2:    return a - b"]);
     assert_eq!(said[2], "1\tdef add(a, b):\n2\t    return a - b");
-    assert_eq!(said[3..5], ["wrote 'src/calc.py' (+1 -1 lines)", "created 'doc/new.md' (1 lines)"]);
+    assert_eq!(said[3..5], ["wrote 'src/calc.py' (+1 -1 lines)", "created 'doc/new.md' (1 line)"]);
     assert!(said[5].contains("outside the repo"), "{}", said[5]);
     assert_eq!(scratch.read("src/calc.py"), "def add(a, b):\n    return a + b\n");
     let kinds: Vec<_> = ran.of("tool_end").iter().map(|end| end["ui"]["kind"].clone()).collect();

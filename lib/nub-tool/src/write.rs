@@ -144,6 +144,7 @@ pub(crate) fn save(
     let diff = Change { rel: &spot.rel, old, new }.diff();
     let done = match before {
         Some(_) => format!("wrote '{name}' (+{} -{} lines)", diff.added, diff.removed),
+        None if diff.added == 1 => format!("created '{name}' (1 line)"),
         None => format!("created '{name}' ({} lines)", diff.added),
     };
     let text = notes.iter().fold(done, |text, note| text + "; " + note);

@@ -296,6 +296,6 @@ fn a_working_folder_below_the_root() {
     assert!(scratch.read("a.rs").is_ok());
     assert!(scratch.read("../README").is_ok());
     assert!(scratch.read("../../x").unwrap_err().contains("outside"));
-    assert_eq!(scratch.write("../doc/x", "x").unwrap(), "created '../doc/x' (1 lines)");
-    assert_eq!(scratch.write("b.rs", "x").unwrap(), "created 'b.rs' (1 lines)");
+    assert_eq!(scratch.write("../doc/x", "x").unwrap(), "created '../doc/x' (1 line)");
+    assert_eq!(scratch.write("b.rs", "x").unwrap(), "created 'b.rs' (1 line)");
 }
