@@ -359,3 +359,29 @@ fn a_permission_that_nobody_can_give_ends_the_run() {
     assert!(error["hint"].as_str().unwrap().contains("permissions.bash"), "{error}");
     assert_valid(&play.stored());
 }
+
+/// Whatever holds it up: here nobody reads what it says.
+#[test]
+fn a_signal_ends_it_also_in_a_full_pipe() {
+    let play = Play::new();
+    let flow = format!("{}\n", delta(&"x".repeat(1000))).repeat(100);
+    let flow = play.scratch.file("play/flow", flow);
+    let mut command = play.command();
+    command.args(["--stage", &format!("stream=read -r x; while cat {}; do :; done", flow.display())]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let prompt = json!({"v":1,"type":"input","op":"prompt","text":"a"});
+    std::io::Write::write_all(child.stdin.as_mut().unwrap(), format!("{prompt}\n").as_bytes()).unwrap();
+    let mut line = String::new();
+    while !line.contains("block_delta") {
+        line.clear();
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    }
+    let pid = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    let (sender, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(child.wait()));
+    let status = ended.recv_timeout(Duration::from_secs(20)).unwrap().unwrap();
+    assert!(!status.success());
+}

@@ -1,4 +1,4 @@
-//! Tests of framing, blocks and the repair.
+//! Tests of framing, blocks, the repair, turns and conversations.
 
 use crate::*;
 
@@ -95,4 +95,74 @@ fn attachments_stay_inside_their_fence() {
 #[test]
 fn raw_json_stays_one_line() {
     assert_eq!(Json::parse("{\n \"a\": \"x\\n\"\r\n}\n").unwrap().text(), "{ \"a\": \"x\\n\"}");
+}
+
+const CALL: &str = r#"{"v":1,"type":"message","message":{"role":"assistant","content":[{"kind":"tool_use","id":"a","name":"bash","input":{}}]}}"#;
+const RESULT: &str = r#"{"v":1,"type":"message","message":{"role":"user","content":[{"kind":"tool_result","tool_use_id":"a","result":[]}]}}"#;
+const DONE: &str = r#"{"v":1,"type":"done","stop":"tool_use"}"#;
+
+#[test]
+fn a_turn_is_over_when_answer_and_results_are_in() {
+    let mut turn = Turn::default();
+    assert!(matches!(turn.hear(&line(DONE)), Ok(Heard::Nothing)), "nobody asked");
+    for times in 1..=2 {
+        turn.ask();
+        assert!(turn.results(&line(RESULT)).unwrap().is_none(), "nothing was called");
+        assert!(matches!(turn.hear(&line(CALL)), Ok(Heard::Message(..))));
+        assert!(turn.hear(&line(CALL)).is_err(), "answered twice");
+        assert!(turn.is_asking() && turn.is_calling() && turn.over().is_none());
+        assert!(matches!(turn.hear(&line(DONE)), Ok(Heard::End)));
+        assert!(turn.over().is_none());
+        assert!(turn.results(&line(CALL)).unwrap().is_none(), "an echo");
+        assert!(turn.results(&line(RESULT)).unwrap().is_some());
+        assert_eq!((turn.over().map(|end| end.exit), turn.repeats()), (Some(0), times));
+    }
+}
+
+#[test]
+fn what_a_broken_answer_had_shown_is_its_text_alone() {
+    let mut turn = Turn::default();
+    let head = Request::<Json> { model: "m".into(), ..Request::default() };
+    turn.ask();
+    for text in [
+        r#"{"v":1,"type":"block_start","index":0,"block":{"kind":"thinking","text":""}}"#,
+        r#"{"v":1,"type":"block_delta","index":0,"text":"hm"}"#,
+        r#"{"v":1,"type":"block_start","index":1,"block":{"kind":"text","text":""}}"#,
+        r#"{"v":1,"type":"block_delta","index":1,"text":"so far"}"#,
+    ] {
+        assert!(matches!(turn.hear(&line(text)), Ok(Heard::Event)));
+    }
+    assert!(turn.shown(&head).is_none(), "it goes on");
+    assert!(turn.hear(&line(DONE)).is_err(), "an answer ends with its message");
+    turn.cancel();
+    turn.fail(ErrorRecord::new("x", ErrorClass::Internal, "gone")).unwrap();
+    let shown = turn.shown(&head).unwrap();
+    assert_eq!((shown.message.text().as_str(), shown.meta.unwrap().stop), ("so far", Some(Stop::Cancelled)));
+    let end = turn.over().unwrap();
+    assert_eq!((end.stop, end.exit), (Stop::Cancelled, 3));
+    assert!(String::from_utf8(end.line).unwrap().contains(r#""class":"cancelled""#));
+}
+
+#[test]
+fn a_conversation_grows_at_its_end() {
+    let mut talk = Talk::default();
+    assert!(!talk.has_head());
+    talk.replace(vec![Message::user("a")]).unwrap();
+    let system = vec![Block::text(r#""messages":[]"#)];
+    let head = Request { system, model: "m".into(), max_tokens: Some(5), ..Request::default() };
+    talk.set_head(head.clone()).unwrap();
+    talk.push(&Json::parse(r#"{"role" : "user","content":[]}"#).unwrap());
+    let texts =
+        [r#"{"role":"user","content":[{"kind":"text","text":"a"}]}"#, r#"{"role" : "user","content":[]}"#];
+    let messages = texts.iter().map(|text| Json::parse(text).unwrap()).collect();
+    assert_eq!(talk.request(), line_of(&Request { messages, ..head }).unwrap());
+}
+
+#[test]
+fn an_error_comes_after_the_lines_before_it() {
+    let mut told = Vec::new();
+    let input = "{\"v\":1,\"type\":\"a\"}\n\n{\"v\":1,\"type\":\"b\"}\nno\n{\"v\":1,\"type\":\"c\"}\n";
+    read_lines(input.as_bytes(), |lines| told.push(lines.map(|lines| lines.len())));
+    let counts: usize = told.iter().flatten().sum();
+    assert_eq!((counts, told.last().unwrap().is_err()), (2, true));
 }

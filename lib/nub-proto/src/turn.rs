@@ -14,6 +14,7 @@ use crate::{
 pub struct Turn {
     asking: bool,
     cancelled: bool,
+    answered: bool,
     /// The text of an answer whose message has not come, block by block.
     shown: BTreeMap<usize, String>,
     answer: Option<Message>,
@@ -93,7 +94,9 @@ impl Turn {
         match (line.kind(), self.asking) {
             ("request", true) => return Err(invalid("passed the request on instead of answering it")),
             ("control", _) | ("message" | "done" | "error" | "request", false) => return Ok(Heard::Nothing),
+            ("message", true) if self.answered => return Err(invalid("answered twice")),
             ("message", true) => {
+                self.answered = true;
                 let record: MessageRecord<Json> = line.read()?;
                 let message: Message = record.message.read()?;
                 self.shown.clear();

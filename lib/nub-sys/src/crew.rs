@@ -16,6 +16,9 @@ const AHEAD: usize = 64;
 /// How long the stages may take to end once their input has ended.
 const LINGER: Duration = Duration::from_millis(1500);
 
+/// How long after a signal a program may still be held up, by a full pipe that nobody reads.
+const HELD_UP: Duration = Duration::from_secs(4);
+
 /// What happens.
 #[derive(Debug)]
 pub enum Event<P, T> {
@@ -43,8 +46,11 @@ impl<P: Copy + Ord + Send + 'static, T: Send + 'static> Crew<P, T> {
     pub fn new() -> Result<Crew<P, T>, Fail> {
         let (sender, events) = sync_channel(AHEAD);
         let signals = sender.clone();
-        signal::watch(move |_| drop(signals.send((0, Event::Signal))))
-            .map_err(|e| Fail::failure(format!("cannot watch for signals: {e}")))?;
+        let tell = move |number| {
+            signal::give_up(number, HELD_UP);
+            drop(signals.send((0, Event::Signal)));
+        };
+        signal::watch(tell).map_err(|e| Fail::failure(format!("cannot watch for signals: {e}")))?;
         Ok(Crew { stages: BTreeMap::new(), sender, events })
     }
 

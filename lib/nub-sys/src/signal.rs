@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -26,6 +27,14 @@ pub fn watch(mut react: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
 pub fn die(signal: i32) {
     // only a signal without a default action fails
     drop(signal_hook::low_level::emulate_default_handler(signal));
+}
+
+/// Lets a signal end the program the way it does by default, unless the program has ended in time itself.
+pub fn give_up(signal: i32, within: Duration) {
+    thread::spawn(move || {
+        thread::sleep(within);
+        signal_hook::low_level::emulate_default_handler(signal)
+    });
 }
 
 /// Kills every process of a group at once. One that is gone is no error.

@@ -26,7 +26,9 @@ pub fn command(line: &str, args: &[&str]) -> Result<Command, Fail> {
     let is_plain = |c: char| c.is_alphanumeric() || " -_./:,+@".contains(c);
     if !line.chars().all(is_plain) {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", &format!("{line} \"$@\""), "sh"]).args(args);
+        // without arguments the line may end in anything, such as a brace
+        let line = if args.is_empty() { line.to_owned() } else { format!("{line} \"$@\"") };
+        command.args(["-c", &line, "sh"]).args(args);
         command.env("PATH", env::join_paths(sibling::folders()).unwrap_or_default());
         return Ok(command);
     }
@@ -86,11 +88,14 @@ impl Stage {
     /// say how it ended.
     pub fn end(&mut self, deadline: Instant) -> Option<ExitStatus> {
         self.close();
+        // most are gone at once; those that linger are not asked more often than needed
+        let mut nap = Duration::from_micros(50);
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Some(status);
             }
-            thread::sleep(Duration::from_millis(1));
+            thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(5));
         }
         signal::kill_group(self.child.id());
         self.child.wait().ok()
