@@ -232,6 +232,21 @@ fn broken(scratch: &Scratch, out: &str, err: &str, good: &[u8], said: &str) {
     assert_eq!(kept["message"], said["message"]);
 }
 
+#[test]
+fn what_goes_into_a_removed_file_is_not_acknowledged() {
+    let scratch = Scratch::repo();
+    let mut append = Append::of(&scratch);
+    append.say(&message("user", "before"));
+    append.answer();
+    fs::remove_file(file(&scratch)).unwrap();
+    append.say(&message("user", "after"));
+    assert_eq!(append.answer()["type"], "error");
+    let (code, err) = append.end();
+    assert_eq!(code, Some(1));
+    let rescued = err.split('\'').find(|word| word.contains("/rescue/")).unwrap();
+    assert!(fs::read_to_string(rescued).unwrap().contains("after"));
+}
+
 /// A shell that may mount, or none where the system does not permit it.
 fn mounting(scratch: &Scratch, script: &str) -> Option<Command> {
     let mut trial = scratch.command("unshare");

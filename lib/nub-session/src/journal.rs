@@ -135,7 +135,7 @@ impl Journal {
     /// They could not be stored; the file ends where it did before.
     pub fn store(&mut self, lines: &[u8]) -> io::Result<()> {
         let written = self.write(lines).and_then(|()| Ok(fdatasync(&self.file)?));
-        match written {
+        match written.and_then(|()| self.is_there()) {
             Ok(()) => {
                 self.good += lines.len() as u64;
                 Ok(())
@@ -146,6 +146,14 @@ impl Journal {
                 Err(e)
             }
         }
+    }
+
+    /// What is written into a file without a name is on the disk and lost all the same.
+    fn is_there(&self) -> io::Result<()> {
+        if self.file.metadata()?.nlink() == 0 {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the file was removed"));
+        }
+        Ok(())
     }
 
     /// One write; only a full disk makes it more, and then the second one says why.
