@@ -162,10 +162,8 @@ fn a_full_disk_leaves_the_old_file() {
 #[test]
 fn large_things_take_little_memory() {
     let scratch = Scratch::repo();
-    let sparse = fs::File::create(scratch.file("huge", "line\n".repeat(10_000))).unwrap();
-    sparse.set_len(0).unwrap();
-    std::io::Write::write_all(&mut (&sparse), "line\n".repeat(10_000).as_bytes()).unwrap();
-    sparse.set_len(30 << 30).unwrap();
+    let huge = scratch.file("huge", "line\n".repeat(10_000));
+    fs::File::options().write(true).open(huge).unwrap().set_len(30 << 30).unwrap();
     scratch.file("flat", "x".repeat(80 << 20));
     scratch.file("bomb.txt", "a".repeat(1 << 20));
     for (tool, arguments, expected) in [
