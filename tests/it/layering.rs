@@ -34,7 +34,6 @@ const ONLY: &[(&str, &[&str])] = &[
     ("tokio", &[]),
     ("rmcp", &[]),
     ("tree-sitter", &["nub-map"]),
-    ("cap-std", &["nub-tool"]),
     ("ulid", &["nub-session", "nub-stream", "nub-loop"]),
 ];
 
