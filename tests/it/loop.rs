@@ -157,6 +157,7 @@ fn a_follow_up_waits_and_has_its_own_result() {
     let (heard, code) = run.end();
     let texts: Vec<Value> = of(&heard, "result").into_iter().map(|result| result["text"].clone()).collect();
     assert_eq!((texts, code), (vec![json!("one"), json!("two")], 0));
+    assert_eq!(of(&heard, "queue").last().unwrap()["follow_up"], json!([]));
     assert_eq!(play.asked()[1]["messages"].as_array().unwrap().len(), 3);
     assert_eq!(play.asked()[2]["messages"].as_array().unwrap().len(), 5);
 }

@@ -108,7 +108,7 @@ impl<W: Write> Loop<W> {
     fn go_on(&mut self) -> io::Result<Option<Result<Exit, Fail>>> {
         while (self.now.run.is_none() || self.give_result()?) && self.get_ready()? {
             match (self.now.waiting.pop_front(), &self.now.fatal) {
-                (Some(line), _) => self.input(&line)?,
+                (Some(line), _) => self.tell_queue().and_then(|()| self.input(&line))?,
                 (None, Some(fail)) => return Ok(Some(Err(fail.clone()))),
                 (None, None) if self.now.closing => return Ok(Some(Ok(self.now.last))),
                 (None, None) => break,
