@@ -1,7 +1,7 @@
 //! The nub record protocol, version 1: the only Rust definition of what travels through pipes
 //! and lies in session files. The contract for people is `man/nub-protocol.7`.
 //!
-//! This crate knows no files, processes or providers. It reads and writes lines ([`frame`]), names
+//! This crate knows no files, processes or providers. It reads and writes lines ([`Reader`], [`Writer`]), names
 //! every record ([`NAMES`]) and repairs a conversation before it is sent ([`repair`]).
 
 mod attach;
