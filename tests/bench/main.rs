@@ -3,6 +3,7 @@
 
 mod mock; // a model server that keeps the times of what it sees
 mod run; // timing of processes, their CPU and the memory of their tree
+mod session; // a path out of a large file, an append, a list of many
 
 use std::fs;
 use std::time::Duration;
@@ -29,6 +30,7 @@ fn main() {
     first_request();
     turns();
     stream();
+    session::sessions(&Folder::new("http://127.0.0.1:9/v1"));
 }
 
 fn line(what: &str, here: f64, reference: f64, unit: &str, goal: f64) {
