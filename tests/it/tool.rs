@@ -301,6 +301,20 @@ fn a_cancel_answers_every_call_and_the_coprocess_lives_on() {
 }
 
 #[test]
+fn a_cancel_that_comes_with_its_message_is_seen() {
+    let scratch = Scratch::repo();
+    let call = message(&[("bash", json!({ "command": "sleep 1000" }))]);
+    let ran = scratch.run(
+        "nub-tool",
+        &["run"],
+        format!("{call}\n{}\n{call}\n{}", control("cancel"), control("cancel")),
+    );
+    let ends: Vec<_> = ran.of("tool_end").iter().map(|end| end["is_error"].clone()).collect();
+    assert_eq!(ends, [true, true]);
+    assert_eq!(ran.code, 0);
+}
+
+#[test]
 fn reads_run_beside_a_command_and_writers_keep_their_order() {
     let scratch = Scratch::repo();
     scratch.file("a.txt", "old\n");

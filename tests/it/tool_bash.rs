@@ -256,6 +256,20 @@ fn a_flood_is_bounded() {
 }
 
 #[test]
+fn a_flood_from_the_background_holds_up_nobody() {
+    let scratch = Scratch::repo();
+    let mut live = Live::start(&scratch);
+    let begun = Instant::now();
+    let shown = text(&live.bash("yes & echo hi")).to_owned();
+    assert!(
+        shown.contains("still running in the background, until nub ends: ") && shown.contains(" (yes)"),
+        "{shown}"
+    );
+    assert_eq!(text(&live.bash("kill %1 2>/dev/null; pkill -P $PPID yes; echo ended")), "ended\n");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
 fn full_pipes_and_silence_are_exact() {
     let scratch = Scratch::repo();
     let result =

@@ -107,3 +107,26 @@ fn where_nobody_can_be_asked_it_fails_hard() {
     assert_eq!(live.end(), 2);
     assert!(!scratch.work().join("x").exists());
 }
+
+#[test]
+fn a_change_is_shown_as_a_diff_before_it_is_made() {
+    let scratch = Scratch::repo();
+    scratch.config("version = 1\n[permissions]\nwrite = \"ask\"\nedit = \"ask\"\n");
+    scratch.file("a.txt", "one\ntwo\n");
+    let mut live = Live::start(&scratch);
+    live.send(&message(&[
+        ("edit", json!({ "path": "a.txt", "old": "two", "new": "three" })),
+        ("write", json!({ "path": "new.txt", "content": "x\n" })),
+    ]));
+    let request = live.until("permission_request");
+    assert_eq!((&request["ui"]["kind"], &request["ui"]["added"]), (&json!("diff"), &json!(1)));
+    assert!(request["ui"]["unified"].as_str().unwrap().contains("-two\n+three\n"), "{request}");
+    assert_eq!(scratch.read("a.txt"), "one\ntwo\n");
+    live.send(&permission("c0", "once"));
+    let request = live.until("permission_request");
+    assert_eq!((&request["ui"]["created"], &request["ui"]["path"]), (&json!(true), &json!("new.txt")));
+    live.send(&permission("c1", "no"));
+    live.results();
+    assert_eq!(scratch.read("a.txt"), "one\nthree\n");
+    assert!(!scratch.work().join("new.txt").exists());
+}

@@ -44,13 +44,15 @@ pub fn end(group: Option<u32>, spared: &[Process], grace: Duration) -> bool {
         return true;
     }
     let family = list::own_groups();
-    let signal = |found: &[Process], signal| {
+    let signal = |group: Option<u32>, found: &[Process], signal| {
         let mut groups: Vec<u32> = group.into_iter().chain(found.iter().map(|p| p.group)).collect();
         groups.retain(|group| !family.contains(group));
         send(groups, found, signal);
     };
     let found = descendants(spared);
-    signal(&found, Signal::TERM);
+    signal(group, &found, Signal::TERM);
+    // once its leader is reaped the number of a group may be another's
+    let group = group.filter(|_| !cfg!(target_os = "linux"));
     gone(&found, grace);
     let give_up = Instant::now() + HOPELESS;
     let mut quiet = 0;
@@ -64,7 +66,7 @@ pub fn end(group: Option<u32>, spared: &[Process], grace: Duration) -> bool {
         if Instant::now() > give_up {
             return false;
         }
-        signal(&found, Signal::KILL);
+        signal(group, &found, Signal::KILL);
         gone(&found, ROUND);
     }
     true

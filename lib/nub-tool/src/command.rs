@@ -25,7 +25,7 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// How long the status of a killed shell is waited for.
 const REAPED: Duration = Duration::from_millis(50);
 /// Bytes read after the shell's end at the least, if they are there: all that pipes can hold.
-const DRAINED: u64 = 2 << 20;
+const DRAINED: u64 = 1 << 20;
 /// So many reads empty a full pipe.
 const FULL: usize = (64 << 10) / CHUNK;
 /// Bytes that are read at once.
@@ -124,7 +124,10 @@ impl Running {
 
     /// Whether it has ended, and nobody holds its pipes: what is left to do takes no time.
     pub(crate) fn is_over(&mut self, print: &mut dyn FnMut(Printed, &str)) -> bool {
-        while !self.open.is_empty() && wait(&mut self.open, Some(Instant::now())) {
+        for _ in 0..DRAINED / CHUNK as u64 {
+            if self.open.is_empty() || !wait(&mut self.open, Some(Instant::now())) {
+                break;
+            }
             self.taken.read(&mut self.open, print);
         }
         self.open.is_empty()

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nub_proto::{
-    Allow, Block, Control, Json, Kind, Line, PermissionRequest, ToolEnd, ToolOutput, ToolStart, Ui, Writer,
+    Allow, Block, Control, Json, Kind, Line, PermissionRequest, ToolEnd, ToolOutput, ToolStart, Writer,
 };
 use nub_sys::Fail;
 use nub_sys::log::{self, Level};
@@ -22,6 +22,7 @@ use crate::hand::{self, CANCELLED, Call, Ending, Running, STEERED, State};
 use crate::inbox::{Event, Inbox, Outbox};
 use crate::outcome::Outcome;
 use crate::permissions::{Rules, Verdict, key};
+use crate::preview::preview;
 use crate::tools::{self, Bench, Step, Tool};
 
 /// Whether somebody answers a `permission_request`.
@@ -67,6 +68,14 @@ impl<W: Write> Desk<W> {
     /// The output cannot be written.
     pub(crate) fn answer(&mut self, mut calls: Vec<Call>) -> Result<Vec<Outcome>, Fail> {
         self.batch += 1;
+        // what was ordered while earlier calls ran, and came after this message, holds for it too
+        let control = |event: &Event| match event {
+            Event::Line(line) if line.is::<Control>() => Some(line.clone()),
+            _ => None,
+        };
+        for line in self.later.iter().filter_map(control).collect::<Vec<Line>>() {
+            self.obey(&mut calls, &line)?;
+        }
         self.work(&mut calls)?;
         let outcome = |call: Call| match call.state {
             State::Done(outcome) => outcome,
@@ -142,7 +151,7 @@ impl<W: Write> Desk<W> {
 
     fn ask(&mut self, call: &mut Call, tool: Tool, input: &Json) -> Result<(), Fail> {
         let Call { id, name, title, .. } = &*call;
-        let ui = tool.preview(&self.bench, input);
+        let ui = preview(&self.bench, tool, input);
         let request = PermissionRequest { id: id.clone(), name: name.clone(), title: title.clone(), ui };
         call.state = State::Asking;
         self.output.write(&request).map_err(|e| Fail::output(&e))
@@ -377,24 +386,4 @@ pub(crate) fn guarded(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
         log::write(Level::Error, &format!("the tool {name} panicked"));
         Outcome::error(format!("{name}: internal error, a fault of nub; its log says more"))
     })
-}
-
-impl Tool {
-    /// What people are shown before they allow a call.
-    fn preview(self, _bench: &Bench, input: &Json) -> Option<Ui> {
-        #[derive(serde::Deserialize)]
-        struct Typed {
-            command: String,
-        }
-        let command = input.read::<Typed>().ok().filter(|_| self == Tool::Bash)?.command;
-        Some(Ui::Command {
-            command,
-            exit_code: None,
-            signal: None,
-            timed_out: false,
-            bytes: 0,
-            truncated: false,
-            full_output: None,
-        })
-    }
 }

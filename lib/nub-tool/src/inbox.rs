@@ -102,10 +102,12 @@ impl Inbox {
     pub(crate) fn wait(&mut self, commands: &[&Running], until: Option<Instant>) -> Vec<bool> {
         let input = self.input.as_ref().filter(|_| self.waiting < WAITING).map(|input| input.file.as_fd());
         let has_input = input.is_some();
+        // what came with something else is not waited for once more
+        let is_idle = self.queue.is_empty();
         let pipes = commands.iter().flat_map(|command| command.pipes());
         let all = [self.bell.as_fd(), self.deaths.as_fd()].into_iter().chain(input).chain(pipes);
         let mut watched: Vec<PollFd> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        let happened = poll_until(&mut watched, until);
+        let happened = poll_until(&mut watched, if is_idle { until } else { Some(Instant::now()) });
         let mut ready: VecDeque<bool> =
             watched.iter().map(|fd| happened && !fd.revents().is_empty()).collect();
         if ready.pop_front() == Some(true) {

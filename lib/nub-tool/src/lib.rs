@@ -40,6 +40,7 @@ mod outcome;
 mod pace;
 mod permissions;
 mod place;
+mod preview;
 mod read;
 mod replace;
 mod run;
@@ -100,6 +101,8 @@ fn start(args: &Args) -> Result<Exit, Fail> {
     let is_coprocess = std::env::var_os("NUB_COPROCESS").is_some();
     let loaded = nub_conf::load(&args.inputs()).map_err(|e| Fail::usage(e.to_string()))?;
     log::start(NAME, loaded.paths.log(), level());
+    // a fault in a call is an error result, and its story belongs into the log
+    std::panic::set_hook(Box::new(|fault| log::write(Level::Error, &fault.to_string())));
     if !is_coprocess && !args.common.quiet {
         warn(&loaded);
     }
