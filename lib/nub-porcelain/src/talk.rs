@@ -17,7 +17,7 @@ use crate::print::{refusal, unfinished};
 use crate::prompt::prompt;
 use crate::show::{self, Seen, Show};
 use crate::supervise::{Manner, Watch, supervise};
-use crate::typist::Typist;
+use crate::typist::{LONGEST, Typed, Typist};
 use crate::view::{Cursor, Noise, Real};
 
 /// Events that may wait. A reader that is ahead waits too.
@@ -34,8 +34,7 @@ const HELP: &[&str] = &[
 enum Event {
     Record(Raw),
     Over(Option<FrameError>),
-    Typed(String),
-    TypedEnd,
+    Typed(Typed),
     Interrupted,
 }
 
@@ -73,9 +72,7 @@ pub(crate) fn run(mut command: Command, screen: crate::view::Screen) -> Result<E
     let (interrupts, lines) = (tell.clone(), tell.clone());
     let interrupted = move || drop(interrupts.try_send(Event::Interrupted));
     supervise(manner, interrupted, move |watch| {
-        let each = move |line: Option<String>| {
-            drop(lines.send(line.map_or(Event::TypedEnd, Event::Typed)));
-        };
+        let each = move |typed: Typed| drop(lines.send(Event::Typed(typed)));
         let typist = Typist::start(|| io::stdin().lock(), each)
             .map_err(|e| Fail::failure(format!("cannot read stdin: {e}")))?;
         let view = Real::real(screen);
@@ -160,11 +157,7 @@ impl Talk<'_> {
                 Event::Record(raw) => self.record(&raw, engine)?,
                 Event::Over(None) => Some(Next::Died),
                 Event::Over(Some(e)) => return Err(Fail::usage(format!("nub-loop: {e}"))),
-                Event::Typed(line) => {
-                    self.permitted = false;
-                    self.typed(line.trim(), engine)?
-                }
-                Event::TypedEnd => self.typed_end(engine),
+                Event::Typed(typed) => self.heard(typed, engine)?,
                 Event::Interrupted => self.interrupted()?,
             };
             if let Some(next) = next {
@@ -212,6 +205,21 @@ impl Talk<'_> {
             self.typist.permit();
         }
         Ok(())
+    }
+
+    fn heard(&mut self, typed: Typed, engine: &Engine) -> Result<Option<Next>, Fail> {
+        if typed != Typed::End {
+            self.permitted = false;
+        }
+        match typed {
+            Typed::Line(line) => self.typed(line.trim(), engine),
+            Typed::TooLong => {
+                self.last = Exit::Usage;
+                self.note(&format!("a line of more than {} MiB is no prompt", LONGEST >> 20))?;
+                self.after_note()
+            }
+            Typed::End => Ok(self.typed_end(engine)),
+        }
     }
 
     fn typed(&mut self, line: &str, engine: &Engine) -> Result<Option<Next>, Fail> {

@@ -12,7 +12,7 @@ use crate::args::{self, Args};
 use crate::dispatch::nearest;
 use crate::pages::plain;
 use crate::show::Show;
-use crate::typist::whole_line;
+use crate::typist::{LONGEST, Typed, whole_line};
 use crate::view::{Answer, Calls, Noise, Screen, View};
 
 /// One screen behind both streams.
@@ -80,10 +80,20 @@ fn a_misspelt_name_finds_its_neighbour() {
 fn lines_are_joined_at_a_backslash() {
     let mut input = io::Cursor::new(b"one\r\ntwo\\\nmore\n\\\nend\\".to_vec());
     let mut next = || whole_line(&mut input);
-    assert_eq!(next().as_deref(), Some("one"));
-    assert_eq!(next().as_deref(), Some("two\nmore"));
-    assert_eq!(next().as_deref(), Some("\nend\n"));
-    assert_eq!(next(), None);
+    for line in ["one", "two\nmore", "\nend\n"] {
+        assert_eq!(next(), Typed::Line(line.into()));
+    }
+    assert_eq!(next(), Typed::End);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_one_line() {
+    let mut bytes = vec![b'a'; LONGEST * 2 + 7];
+    bytes.extend_from_slice(b"\nnext\n");
+    let mut input = io::Cursor::new(bytes);
+    let mut next = || whole_line(&mut input);
+    assert_eq!(next(), Typed::TooLong);
+    assert_eq!(next(), Typed::Line("next".into()));
 }
 
 #[test]

@@ -5,8 +5,19 @@ use std::io::{self, BufRead, Read};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// The longest line that is read in one piece, in bytes.
-const LONGEST: u64 = 1 << 20;
+/// The longest prompt that is taken, in bytes.
+pub(crate) const LONGEST: usize = 8 << 20;
+
+/// What was typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// A line, or several that belong together.
+    Line(String),
+    /// A line longer than [`LONGEST`]: it was read to its end and dropped.
+    TooLong,
+    /// Nothing more.
+    End,
+}
 
 /// Asks for lines.
 pub(crate) struct Typist {
@@ -14,13 +25,13 @@ pub(crate) struct Typist {
 }
 
 impl Typist {
-    /// Starts reading; `each` gets a line, or `None` at the end.
+    /// Starts reading; `each` gets what was typed.
     ///
     /// # Errors
     /// There is no thread to be had.
     pub(crate) fn start<R>(
         input: impl FnOnce() -> R + Send + 'static,
-        each: impl FnMut(Option<String>) + Send + 'static,
+        each: impl FnMut(Typed) + Send + 'static,
     ) -> io::Result<Typist>
     where
         R: BufRead,
@@ -37,10 +48,10 @@ impl Typist {
     }
 }
 
-fn read(mut input: impl BufRead, granted: &Receiver<()>, mut each: impl FnMut(Option<String>)) {
+fn read(mut input: impl BufRead, granted: &Receiver<()>, mut each: impl FnMut(Typed)) {
     while granted.recv().is_ok() {
         let line = whole_line(&mut input);
-        let ended = line.is_none();
+        let ended = line == Typed::End;
         each(line);
         if ended {
             return;
@@ -49,14 +60,19 @@ fn read(mut input: impl BufRead, granted: &Receiver<()>, mut each: impl FnMut(Op
 }
 
 /// One line; a line that ends with a backslash goes on in the next one.
-pub(crate) fn whole_line(input: &mut impl BufRead) -> Option<String> {
+pub(crate) fn whole_line(input: &mut impl BufRead) -> Typed {
     let mut whole = String::new();
     loop {
         let mut bytes = Vec::new();
+        let room = LONGEST.saturating_sub(whole.len()) as u64;
         // a terminal that is gone is the end
-        let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes).unwrap_or(0);
+        let read = input.by_ref().take(room + 1).read_until(b'\n', &mut bytes).unwrap_or(0);
+        if read as u64 > room {
+            skip(input, bytes);
+            return Typed::TooLong;
+        }
         if read == 0 {
-            return (!whole.is_empty()).then_some(whole);
+            return if whole.is_empty() { Typed::End } else { Typed::Line(whole) };
         }
         let line = String::from_utf8_lossy(&bytes);
         let line = line.trim_end_matches(['\n', '\r']);
@@ -67,8 +83,16 @@ pub(crate) fn whole_line(input: &mut impl BufRead) -> Option<String> {
             }
             None => {
                 whole.push_str(line);
-                return Some(whole);
+                return Typed::Line(whole);
             }
         }
+    }
+}
+
+/// Reads to the end of the line that `seen` is the head of.
+fn skip(input: &mut impl BufRead, mut seen: Vec<u8>) {
+    while !seen.is_empty() && !seen.ends_with(b"\n") {
+        seen.clear();
+        input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut seen).unwrap_or(0);
     }
 }

@@ -1,7 +1,6 @@
 //! Command lines: clap's answers in the house's form.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -33,15 +32,30 @@ pub fn parse_from<A: clap::Parser>(name: &str, words: Vec<OsString>) -> Result<A
 }
 
 fn tell(name: &str, e: &clap::Error) -> ExitCode {
-    if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // a reader that went away has seen enough
-        drop(e.print());
-        return Exit::Success.into();
-    }
-    let text = e.render().to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    drop(std::io::stderr().write_all(format!("{name}: {text}").as_bytes()));
-    Exit::Usage.into()
+    crate::run(name, || {
+        if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            return e.print().map(|()| Exit::Success).map_err(|e| Fail::output(&e));
+        }
+        if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return Err(fault(name, "no command was given"));
+        }
+        Err(fault(name, &e.render().to_string()))
+    })
+}
+
+/// clap's words in one line, with its tip, if it has one, as the advice.
+fn fault(name: &str, text: &str) -> Fail {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let said = text.split("\nUsage:").next().unwrap_or(text);
+    let (message, tips) = said.split_once("\n\n").unwrap_or((said, ""));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tip = words(tips.trim().trim_start_matches("tip: "));
+    let help = format!("'{name} --help' lists what can be said");
+    Fail::usage(words(message)).advice(if tip.is_empty() || tip.contains("try '--help'") {
+        help
+    } else {
+        tip
+    })
 }
 
 /// The options that every program has under the same names.
