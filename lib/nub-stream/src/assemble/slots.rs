@@ -154,10 +154,12 @@ impl Slots {
         }
         let used = |at: usize| if self.opens_another(at, fragment) { Owner::New } else { Owner::Old(at) };
         let by_index = fragment.index.and_then(|i| self.slots.iter().rposition(|slot| slot.index == Some(i)));
+        let by_id = self.by_id(fragment.id);
         if let Some(at) = by_index {
-            return used(at);
+            // some servers give every call the same index, and the id tells
+            return used(by_id.unwrap_or(at));
         }
-        if let Some(at) = self.by_id(fragment.id) {
+        if let Some(at) = by_id {
             // one call under many indices, or two calls of one id
             let numbered = fragment.index.is_some() && !fragment.name.is_empty();
             return if numbered && !self.slots[at].is_resent(fragment) { Owner::New } else { used(at) };
