@@ -34,7 +34,7 @@ lenient! {
     /// One choice.
     struct Choice<'a> {
         /// What is new.
-        "delta" => delta: Delta<'a>,
+        "delta" => delta: Option<Box<Delta<'a>>>,
         /// The whole message, from servers that do not stream.
         "message" => message: Option<Box<Delta<'a>>>,
         /// What is new, from servers that speak the older protocol.
@@ -82,7 +82,7 @@ lenient! {
         /// What is called, without the wrapper.
         "name" => name: Text<'a>,
         /// The arguments, without the wrapper.
-        "arguments" => arguments: Raw<'a>,
+        "arguments" => arguments: Arguments<'a>,
         /// Ballast of Gemini.
         "extra_content" => extra_content: Raw<'a>,
         /// The same behind LiteLLM.
@@ -94,7 +94,7 @@ lenient! {
         /// Its name, or a piece of it.
         "name" => name: Text<'a>,
         /// Its arguments, a piece of them as a string, or an object.
-        "arguments" => arguments: Raw<'a>,
+        "arguments" => arguments: Arguments<'a>,
     }
 
     /// A part of the content, from servers that send lists.
@@ -174,21 +174,54 @@ impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
     }
 }
 
-/// The text of arguments: what a string holds, or the JSON of anything else.
-pub fn arguments<'a>(raw: Raw<'a>) -> Cow<'a, str> {
-    let Some(raw) = raw else {
-        return Cow::default();
-    };
-    let json = raw.get();
-    if !json.starts_with('"') {
-        return Cow::Borrowed(json);
+/// Arguments as text: what a string holds, or the JSON of anything else.
+#[derive(Debug, Default)]
+pub struct Arguments<'a>(pub Cow<'a, str>);
+
+struct ArgumentsVisitor<'a>(PhantomData<&'a ()>);
+
+impl<'de: 'a, 'a> Visitor<'de> for ArgumentsVisitor<'a> {
+    type Value = Arguments<'a>;
+    no_scalars!(@unit);
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Arguments<'a>, E> {
+        Ok(Arguments(Cow::Borrowed(text)))
     }
-    serde_json::from_str(json).map_or_else(|_| Cow::Owned(mended(json)), |Text(text)| text)
+    fn visit_str<E: Error>(self, text: &str) -> Result<Arguments<'a>, E> {
+        Ok(Arguments(Cow::Owned(text.to_owned())))
+    }
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Arguments<'a>, E> {
+        Ok(Arguments(Cow::Owned(value.to_string())))
+    }
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Arguments<'a>, E> {
+        Ok(Arguments(Cow::Owned(value.to_string())))
+    }
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Arguments<'a>, E> {
+        Ok(Arguments(Cow::Owned(value.to_string())))
+    }
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Arguments<'a>, E> {
+        Ok(Arguments(Cow::Owned(value.to_string())))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Arguments<'a>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(element) = seq.next_element::<&RawValue>()? {
+            all.push(element.get());
+        }
+        Ok(Arguments(Cow::Owned(format!("[{}]", all.join(",")))))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Arguments<'a>, A::Error> {
+        let mut all = Vec::new();
+        while let Some((Text(key), value)) = map.next_entry::<Text, &RawValue>()? {
+            let key = serde_json::to_string(&key).map_err(A::Error::custom)?;
+            all.push(format!("{key}:{}", value.get()));
+        }
+        Ok(Arguments(Cow::Owned(format!("{{{}}}", all.join(",")))))
+    }
 }
 
-/// What a string with lone surrogates holds.
-fn mended(json: &str) -> String {
-    serde_json::from_str(&nub_proto::lossless(json.as_bytes())).unwrap_or_else(|_| json.to_owned())
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'a>, D::Error> {
+        deserializer.deserialize_any(ArgumentsVisitor(PhantomData))
+    }
 }
 
 impl Delta<'_> {

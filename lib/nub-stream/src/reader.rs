@@ -112,20 +112,17 @@ impl Reader {
 
 /// Parses one chunk or a list of them; lone surrogates and broken UTF-8 are replaced when they are in the way.
 fn parse<T>(data: &[u8], take: impl FnOnce(&[Chunk<'_>]) -> T) -> Result<T, serde_json::Error> {
-    let first = if data.first() == Some(&b'{') {
-        match serde_json::from_slice(data) {
+    // text that is known to be UTF-8 is parsed faster
+    let first = match std::str::from_utf8(data) {
+        Ok(text) if text.starts_with('{') => match serde_json::from_str(text) {
             Ok(chunk) => return Ok(take(&[chunk])),
-            Err(reason) => reason,
-        }
-    } else {
-        match serde_json::from_slice::<Many<Chunk>>(data) {
-            Ok(chunks) => return Ok(take(&chunks.0)),
-            Err(reason) => reason,
-        }
+            Err(reason) => Some(reason),
+        },
+        Ok(_) | Err(_) => None,
     };
     match serde_json::from_str::<Many<Chunk>>(&lossless(data)) {
         Ok(chunks) => Ok(take(&chunks.0)),
-        Err(_) => Err(first),
+        Err(reason) => Err(first.unwrap_or(reason)),
     }
 }
 

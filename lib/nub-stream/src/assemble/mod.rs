@@ -15,7 +15,7 @@ use self::blocks::Blocks;
 pub use self::blocks::{Sink, Voice};
 use self::slots::{Fragment, MAX_CALLS, Place, Slots};
 use crate::answer::Outcome;
-use crate::chunk::{Call, Choice, Chunk, Delta, arguments};
+use crate::chunk::{Call, Choice, Chunk, Delta};
 use crate::failure::Failure;
 use crate::finish::Finish;
 use crate::ids::Ids;
@@ -110,8 +110,10 @@ impl Assembler {
         self.finish.add(&choice.finish_reason.0);
         self.usage.add(choice.usage);
         self.content(&choice.text.0, sink);
-        self.streamed |= choice.delta.has_content();
-        self.delta(&choice.delta, false, sink)?;
+        if let Some(delta) = &choice.delta {
+            self.streamed |= delta.has_content();
+            self.delta(delta, false, sink)?;
+        }
         if let Some(message) = &choice.message
             && !self.streamed
         {
@@ -243,9 +245,15 @@ impl Assembler {
         self.release(sink);
         let function = &call.function;
         let name = if function.name.is_empty() { &call.name } else { &function.name };
-        let text = arguments(function.arguments.or(call.arguments));
-        let fragment =
-            Fragment { index: call.index.0, id: call.id.0.trim(), name: &name.0, arguments: &text, place };
+        let outside = function.arguments.0.is_empty();
+        let arguments = if outside { &call.arguments } else { &function.arguments };
+        let fragment = Fragment {
+            index: call.index.0,
+            id: call.id.0.trim(),
+            name: &name.0,
+            arguments: &arguments.0,
+            place,
+        };
         let Some(at) = self.slots.add(&fragment) else {
             return Ok(());
         };

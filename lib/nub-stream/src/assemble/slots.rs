@@ -101,7 +101,7 @@ impl Slots {
             }
             Owner::New => self.push(fragment),
         };
-        let known = self.knows(&self.slots[at].name);
+        let known = !fragment.name.is_empty() && self.knows(&self.slots[at].name);
         let slot = &mut self.slots[at];
         if slot.id.is_empty() {
             slot.id = fragment.id.to_owned();

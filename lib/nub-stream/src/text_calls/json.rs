@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use nub_proto::lossless;
 use serde_json::value::RawValue;
 
 use super::Written;
 use super::tools::Tools;
-use crate::chunk::arguments;
 
 const NAME: &[&str] = &["name", "function", "tool", "tool_name", "function_name"];
 const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "input", "tool_input", "kwargs"];
@@ -63,7 +63,11 @@ fn read(json: &str, tools: &Tools, form: Form, depth: u8, found: &mut Vec<Writte
     if form == Form::Bare && (input.is_none() || !object.keys().all(|key| is_key(key))) {
         return None;
     }
-    let arguments = arguments(input).into_owned();
+    // some write the object into a string
+    let arguments = match input.map_or("", RawValue::get) {
+        text if text.starts_with('"') => serde_json::from_str(&lossless(text.as_bytes())).ok()?,
+        json => json.to_owned(),
+    };
     found.push(Written { id: String::new(), name: tools.known(&name)?, arguments });
     Some(())
 }
