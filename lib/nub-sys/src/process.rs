@@ -72,6 +72,13 @@ pub fn end(group: Option<u32>, spared: &[Process], grace: Duration) -> bool {
     true
 }
 
+/// Ends every descendant, as the last thing a program does, and reaps them: whoever adopts zombies may not.
+pub fn end_all(grace: Duration) -> bool {
+    let is_done = end(None, &[], grace);
+    while let Ok(Some(_)) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {}
+    is_done
+}
+
 /// Signals whole groups first: a group cannot outrun its signal by forking, a single process can.
 fn send(mut groups: Vec<u32>, found: &[Process], signal: Signal) {
     groups.sort_unstable();

@@ -44,18 +44,26 @@ impl Cut {
     }
 
     /// Takes the next piece.
-    pub(crate) fn push(&mut self, text: &str) {
-        for piece in text.split_inclusive('\n') {
-            let line = piece.strip_suffix('\n');
-            let (start, more) = split(line.unwrap_or(piece), LINE_START - self.in_line);
-            self.in_line += start.chars().count();
-            self.keep(start);
-            self.line_end.push(more);
-            if line.is_some() {
+    pub(crate) fn push(&mut self, mut text: &str) {
+        while !text.is_empty() {
+            let short = if self.in_line == 0 { short_lines(text) } else { 0 };
+            let end = memchr::memchr(b'\n', &text.as_bytes()[short..]).map(|at| short + at);
+            self.keep(&text[..short]);
+            self.in_line(&text[short..end.unwrap_or(text.len())]);
+            if end.is_some() {
                 self.end_line();
                 self.keep("\n");
             }
+            text = end.map_or("", |end| &text[end + 1..]);
         }
+    }
+
+    /// Takes a part of a line.
+    fn in_line(&mut self, text: &str) {
+        let (start, more) = split(text, LINE_START - self.in_line);
+        self.in_line += start.chars().count();
+        self.keep(start);
+        self.line_end.push(more);
     }
 
     /// The end of the output.
@@ -81,6 +89,9 @@ impl Cut {
     }
 
     fn keep(&mut self, text: &str) {
+        if self.room == 0 {
+            return self.tail.push(text);
+        }
         let (start, more) = split(text, self.room);
         self.room -= start.chars().count();
         self.head.push_str(start);
@@ -130,8 +141,23 @@ impl End {
     }
 }
 
+/// How many bytes of whole lines, none of which can be too long, stand at the beginning.
+fn short_lines(text: &str) -> usize {
+    let mut whole = 0;
+    for at in memchr::memchr_iter(b'\n', text.as_bytes()) {
+        if at - whole > LINE_START {
+            break;
+        }
+        whole = at + 1;
+    }
+    whole
+}
+
 /// Splits after so many characters.
 fn split(text: &str, characters: usize) -> (&str, &str) {
+    if text.is_ascii() {
+        return text.split_at(characters.min(text.len()));
+    }
     match text.char_indices().nth(characters) {
         Some((at, _)) => text.split_at(at),
         None => (text, ""),

@@ -57,6 +57,7 @@ mod write;
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
@@ -114,37 +115,36 @@ fn start(args: &Args) -> Result<Exit, Fail> {
         .and_then(Inbox::new)
         .map_err(|e| Fail::failure(format!("cannot listen to children: {e}")))?;
     watch(outbox.clone(), reaper.clone())?;
-    let mut job = Job {
-        bench,
-        config: loaded.config,
-        announce: Vec::new(),
-        asking: Asking::Impossible,
-        at_end: AtEnd::Finish,
-        inbox,
-        outbox,
+    let (asking, at_end) = match &args.verb {
+        Verb::Run { no_ask: false, .. } if is_coprocess => (Asking::Possible, AtEnd::Cancel),
+        Verb::Run { .. } if is_coprocess => (Asking::Impossible, AtEnd::Cancel),
+        Verb::Run { .. } | Verb::Call { .. } | Verb::List { .. } => (Asking::Impossible, AtEnd::Finish),
     };
-    let done = match &args.verb {
+    let job = Job { bench, config: loaded.config, announce: Vec::new(), asking, at_end, inbox, outbox };
+    // a fault of ours must not leave processes behind
+    let done = catch_unwind(AssertUnwindSafe(|| work(args, job)))
+        .unwrap_or_else(|_| Err(Fail::failure("internal error, a fault of nub").advice("the log says more")));
+    reaper.close();
+    process::end_all(GRACE);
+    done
+}
+
+fn work(args: &Args, mut job: Job) -> Result<Exit, Fail> {
+    match &args.verb {
         Verb::List { format } => list(*format),
         Verb::Call { name, json, format } => {
             let one = One::read(name, json, io::stdin())?;
             call::run(job, one, format.is_text(), io::stdout())
         }
-        Verb::Run { announce, no_ask } => {
+        Verb::Run { announce, .. } => {
             if *announce {
                 job.announce = list::records().map_err(|e| Fail::failure(e.to_string()))?;
-            }
-            if is_coprocess {
-                job.at_end = AtEnd::Cancel;
-                job.asking = if *no_ask { Asking::Impossible } else { Asking::Possible };
             }
             let input = io::stdin().as_fd().try_clone_to_owned();
             let input = input.map_err(|e| Fail::failure(format!("cannot read stdin: {e}")))?;
             run::run(job, input.into(), io::stdout())
         }
-    };
-    reaper.close();
-    process::end(None, &[], GRACE);
-    done
+    }
 }
 
 fn list(format: Format) -> Result<Exit, Fail> {
@@ -197,7 +197,7 @@ fn watch(outbox: Outbox, reaper: Reaper) -> Result<(), Fail> {
         let is_sent = outbox.send(Event::Signal(hear));
         if is_sent && heard.recv_timeout(DEAF).is_err() {
             reaper.close();
-            process::end(None, &[], GRACE);
+            process::end_all(GRACE);
             signal::die(signal);
         }
     };

@@ -16,8 +16,9 @@ use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, statat, unlin
 const IN_MEMORY: usize = 4 * crate::cut::KEPT;
 /// The most bytes of one output that are kept.
 pub(crate) const MAX_FILE: u64 = 1 << 30;
-/// So many files are kept; older ones go when a new one is made.
-const MAX_FILES: usize = 32;
+/// So many files, and so many bytes, are kept when a new one is made; older ones go.
+const MAX_FILES: usize = 31;
+const MAX_KEPT: i64 = 2 << 30;
 /// The name of the folder, in `.nub` or the state folder.
 const FOLDER: &str = "output";
 
@@ -138,12 +139,15 @@ fn remove_old(folder: &OwnedFd) {
         .filter(|name| !name.to_bytes().starts_with(b"."))
         .filter_map(|name| {
             let stat = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some((stat.st_mtime, stat.st_mtime_nsec, name))
+            Some((stat.st_mtime, stat.st_mtime_nsec, name, stat.st_size))
         })
         .collect();
     files.sort();
-    let surplus = (files.len() + 1).saturating_sub(MAX_FILES);
-    for (_, _, name) in &files[..surplus] {
-        unlinkat(folder, name, AtFlags::empty()).ok();
+    let mut kept = 0;
+    for (n, (_, _, name, size)) in files.iter().rev().enumerate() {
+        kept += size;
+        if n >= MAX_FILES || kept > MAX_KEPT {
+            unlinkat(folder, name, AtFlags::empty()).ok();
+        }
     }
 }
