@@ -345,3 +345,68 @@ fn a_reader_that_goes_away_is_success() {
     let ran = finish(command, "");
     assert_eq!((ran.out.lines().last(), ran.err.as_str()), (Some("0"), ""));
 }
+
+#[test]
+fn random_calls_all_have_their_results() {
+    let scratch = Scratch::repo();
+    scratch.file("a.txt", "one\ntwo\n");
+    let mut seed: u64 = 88_172_645_463_325_252;
+    let mut below = |limit: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed >> 11).unwrap() % limit
+    };
+    let tools = ["read", "write", "edit", "glob", "grep", "todo", "bash", "", "no such tool"];
+    let names = [
+        "path",
+        "file_path",
+        "pattern",
+        "content",
+        "old",
+        "new",
+        "offset",
+        "limit",
+        "items",
+        "glob",
+        "timeout",
+    ];
+    let values = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1e300),
+        json!(""),
+        json!("a.txt"),
+        json!("../x"),
+        json!("/etc/passwd"),
+        json!("(a{1000}){1000}"),
+        json!("\u{0}"),
+        json!("[["),
+        json!([{ "text": 1 }]),
+        json!({ "a": [] }),
+        json!("**"),
+        json!("x".repeat(5000)),
+        json!("é\u{202e}"),
+        json!("3"),
+    ];
+    let mut calls = Vec::new();
+    for _ in 0..400 {
+        let mut input = serde_json::Map::new();
+        for _ in 0..below(5) {
+            input.insert(names[below(names.len())].into(), values[below(values.len())].clone());
+        }
+        calls.push((tools[below(tools.len())], Value::Object(input)));
+    }
+    let mut live = Live::start(&scratch);
+    for some in calls.chunks(40) {
+        live.send(&message(some));
+        let results = live.results();
+        assert_eq!(results.len(), some.len());
+        for (n, result) in results.iter().enumerate() {
+            assert_eq!(result["tool_use_id"], format!("c{n}"));
+            assert!(!text(result).contains("internal error"), "{:?}: {result}", some[n]);
+        }
+    }
+    assert_eq!(live.end(), 0);
+}

@@ -60,7 +60,7 @@ impl Denied {
     /// The rule a command breaks, or why it cannot be read.
     fn search(&self, command: &str) -> Result<Option<String>, String> {
         let commands = script::commands(command, &self.home)?;
-        let broken = |rule: &&Rule| commands.iter().any(|argv| rule.forbids(argv, &self.home));
+        let broken = |rule: &&Rule| commands.iter().any(|command| rule.forbids(command, &self.home));
         Ok(self.rules.iter().find(broken).map(|rule| rule.source.clone()))
     }
 

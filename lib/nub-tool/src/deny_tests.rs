@@ -101,6 +101,14 @@ const DENIED: &[&str] = &[
     "alias x='rm -rf /'",
     "busybox rm -rf /",
     "su -c 'rm -rf /'",
+    "sudo -iu root rm -rf /",
+    "sudo -- rm -rf /",
+    "watch 'rm -rf /'",
+    "rm${IFS}-rf${IFS}/",
+    "cd / && rm -rf *",
+    "cd; rm -rf .",
+    "cd ~ && rm -rf ../me",
+    "(cd /; rm -fr ./*)",
     "git push --force",
     "git push -f",
     "git push -fu origin main",
@@ -142,6 +150,10 @@ const ALLOWED: &[&str] = &[
     "rm -rf \"$HOME/.cache/x\"",
     "rm -rf \"$BUILD\"",
     "rm -rf $BUILD/out",
+    "cd build && rm -rf *",
+    "cd / && cd - && rm -rf *",
+    "cd /tmp/x && rm -rf *",
+    "sudo -u me ls /",
     "rm -f /",
     "rm -r /",
     "rm x",
@@ -267,4 +279,41 @@ fn nothing_breaks_the_reader() {
             drop(rules.objection(&format!("{}rm -rf /", piece.repeat(count))));
         }
     }
+}
+
+#[test]
+#[ignore = "a measurement over the shell scripts of this machine"]
+fn scripts_of_this_machine() {
+    let rules = rules();
+    let (mut read, mut denied, mut unread) = (0, Vec::new(), Vec::new());
+    for folder in ["/usr/bin", "/usr/sbin", "/etc/init.d", "/usr/share/doc", "/usr/lib/git-core", "/etc"] {
+        let mut stack = vec![std::path::PathBuf::from(folder)];
+        while let Some(path) = stack.pop() {
+            if path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                stack.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|e| e.path()));
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let is_script = text
+                .lines()
+                .next()
+                .is_some_and(|l| l.starts_with("#!") && (l.contains("/sh") || l.contains("bash")));
+            if !is_script || text.len() > 64 << 10 {
+                continue;
+            }
+            read += 1;
+            match rules.objection(&text) {
+                Some(why) if why.contains("forbids") => denied.push((path, why)),
+                Some(why) => unread.push((path, why)),
+                None => {}
+            }
+        }
+    }
+    let text =
+        format!("{read} scripts read, {} denied, {} unread: {unread:#?}\n", denied.len(), unread.len());
+    std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
+    assert!(denied.is_empty(), "{denied:#?}");
 }

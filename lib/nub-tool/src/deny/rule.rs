@@ -1,6 +1,6 @@
 //! One rule of `deny_bash`, and whether a command is what it forbids.
 
-use super::script;
+use super::script::{self, Found};
 use super::words::Word;
 use super::wrapper::base;
 
@@ -47,7 +47,9 @@ impl Rule {
     /// Reads a rule. One that is no command line is compared as words.
     pub(crate) fn read(source: &str, home: &str) -> Rule {
         let first = script::commands(source, home).ok().and_then(|commands| commands.into_iter().next());
-        let words = first.unwrap_or_else(|| source.split_whitespace().map(Word::known).collect());
+        let words = first
+            .map(|first| first.argv)
+            .unwrap_or_else(|| source.split_whitespace().map(Word::known).collect());
         let mut argv = Argv::of(&words);
         // a star that stands alone means: whatever else
         argv.operands.retain(|word| word.text != "*");
@@ -55,14 +57,14 @@ impl Rule {
     }
 
     /// Whether a command is what this rule forbids.
-    pub(super) fn forbids(&self, words: &[Word], home: &str) -> bool {
-        let command = Argv::of(words);
+    pub(super) fn forbids(&self, found: &Found, home: &str) -> bool {
+        let command = Argv::of(&found.argv);
         let rule = &self.argv;
         let name = self.name();
         let has_more = !rule.flags.is_empty() || !rule.operands.is_empty();
         let is_program = if command.is_unknown { has_more } else { fits(&rule.program, &command.program) };
         is_program
-            && self.has_operands(&command, home)
+            && self.has_operands(&command, &found.cwd, home)
             && (rule.flags.iter().all(|flag| command.has(flag, &name)) || self.is_forced_push(&command))
     }
 
@@ -72,7 +74,7 @@ impl Rule {
         sub.map_or_else(|| self.argv.program.clone(), |sub| format!("{} {}", self.argv.program, sub.text))
     }
 
-    fn has_operands(&self, command: &Argv, home: &str) -> bool {
+    fn has_operands(&self, command: &Argv, cwd: &str, home: &str) -> bool {
         let mut left = command.operands.iter();
         self.argv.operands.iter().enumerate().all(|(n, wanted)| {
             // a subcommand comes first
@@ -81,7 +83,7 @@ impl Rule {
                 return left.next().is_some_and(|word| fits(&wanted.text, &word.text));
             }
             left.any(|word| {
-                fits(&wanted.text, &word.text) || (wanted.text == "/" && is_everything(&word.bare, home))
+                fits(&wanted.text, &word.text) || (wanted.text == "/" && is_everything(&word.bare, cwd, home))
             })
         })
     }
@@ -174,10 +176,12 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Whether a path is the root, the home folder or a folder above it, or all that is in one of them.
-fn is_everything(path: &str, home: &str) -> bool {
-    if !path.starts_with('/') {
-        return false;
-    }
+fn is_everything(path: &str, cwd: &str, home: &str) -> bool {
+    let path = match (path.starts_with('/'), path, cwd) {
+        (true, ..) => path.to_owned(),
+        (false, "", _) | (false, _, "") => return false,
+        (false, ..) => format!("{cwd}/{path}"),
+    };
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {

@@ -23,16 +23,26 @@ pub(super) struct Simple {
 ///
 /// # Errors
 /// It cannot be parsed, or has no end of nesting.
-pub(super) fn commands(source: &str, home: &str) -> Result<Vec<Vec<Word>>, String> {
-    let mut walk = Walk { found: Vec::new(), vars: Vars::new(), depth: 0 };
+pub(super) fn commands(source: &str, home: &str) -> Result<Vec<Found>, String> {
+    let mut walk = Walk { found: Vec::new(), vars: Vars::new(), cwd: String::new(), depth: 0 };
     walk.vars.insert("HOME".into(), home.into());
+    walk.vars.insert("IFS".into(), " \t\n".into());
     walk.script(source)?;
     Ok(walk.found)
 }
 
+/// A simple command, and the folder it runs in when the script says so.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub argv: Vec<Word>,
+    pub cwd: String,
+}
+
 struct Walk {
-    found: Vec<Vec<Word>>,
+    found: Vec<Found>,
     vars: Vars,
+    /// Where `cd` led, empty when that is not known.
+    cwd: String,
     depth: usize,
 }
 
@@ -41,11 +51,16 @@ impl Walk {
         if self.depth >= DEEPEST {
             return Err("scripts within scripts are too deep".into());
         }
+        let nodes = match rable::parse(source, false) {
+            Ok(nodes) => nodes,
+            // a text of which only a part is known need not be whole
+            Err(_) if self.depth > 0 && source.contains(words::UNKNOWN) => return Ok(()),
+            Err(e) => return Err(e.to_string()),
+        };
         self.depth += 1;
-        let nodes = rable::parse(source, false).map_err(|e| e.to_string())?;
-        nodes.iter().try_for_each(|node| self.node(node, None))?;
+        let done = nodes.iter().try_for_each(|node| self.node(node, None));
         self.depth -= 1;
-        Ok(())
+        done
     }
 
     fn simple(&mut self, simple: Simple) -> Result<(), String> {
@@ -53,7 +68,19 @@ impl Walk {
             return Err("it holds too many commands".into());
         }
         let inner = wrapper::unwrap(&simple);
-        self.found.push(simple.argv);
+        let words: Vec<&str> = simple.argv.iter().map(|word| word.text.as_str()).collect();
+        match words.as_slice() {
+            ["cd" | "pushd", path] if path.starts_with('/') => self.cwd = (*path).to_owned(),
+            ["cd"] => self.cwd = self.vars.get("HOME").cloned().unwrap_or_default(),
+            ["cd" | "pushd" | "popd", ..] => self.cwd.clear(),
+            // some programs give their one argument to a shell
+            [program, ..] if program.contains(' ') && self.depth > 0 => {
+                let program = (*program).to_owned();
+                self.script(&program).ok();
+            }
+            _ => {}
+        }
+        self.found.push(Found { argv: simple.argv, cwd: self.cwd.clone() });
         for command in inner.commands {
             self.simple(command)?;
         }

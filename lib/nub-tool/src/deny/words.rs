@@ -6,7 +6,7 @@ use rable::{Node, NodeKind};
 
 /// Stands for what is only known when the command runs. A variable's name, so that a text that holds it
 /// can be read again.
-const UNKNOWN: &str = "$_nub_unknown";
+pub(super) const UNKNOWN: &str = "$_nub_unknown";
 /// So many words come of braces at the most.
 const SPREAD: usize = 64;
 
@@ -122,11 +122,12 @@ impl Words {
 
     /// A value outside of quotes is split at white space.
     fn value(&mut self, value: &str) {
-        if self.in_quotes || !value.contains(char::is_whitespace) {
+        if self.in_quotes {
             return self.push(value);
         }
-        for (n, piece) in value.split_whitespace().enumerate() {
-            if n > 0 || value.starts_with(char::is_whitespace) {
+        for (n, piece) in value.split(char::is_whitespace).enumerate() {
+            let has_text = self.open.iter().any(|word| !word.text.is_empty());
+            if n > 0 && has_text {
                 self.done.append(&mut self.open);
                 self.open.push(Word::default());
             }

@@ -92,6 +92,10 @@ pub(super) fn unwrap(simple: &Simple) -> Inner {
         if let ("xargs", Some(stdin)) = (name, &simple.stdin) {
             argv.extend(stdin.split_whitespace().map(Word::known));
         }
+        // a value of an option that is not known here may stand before the command
+        let after = argv.get(1..).unwrap_or_default().to_vec();
+        let has_options = rest.first().is_some_and(|word| word.text.starts_with('-'));
+        inner.commands.extend(has_options.then_some(Simple { argv: after, stdin: None }));
         inner.commands.push(Simple { argv, stdin: simple.stdin.clone() });
     }
     inner
