@@ -14,6 +14,7 @@ mod ctx; // nub-ctx
 mod examples; // the scripts of examples/
 mod http; // a server that replays bytes: whole, torn, late or dead
 mod layering; // who may depend on whom
+mod live; // nub-tool as a coprocess
 mod r#loop; // nub-loop: turns, steering, limits
 mod loop_faults; // nub-loop: cancels, stages that die, signals
 mod loop_stage; // nub-loop with stages of a test's own choosing

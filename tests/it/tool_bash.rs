@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::live::{Live, message, text};
 use crate::scratch::{Scratch, finish};
-use crate::tool::{Live, bash, message, text};
+use crate::tool::bash;
 
 #[test]
 fn codes_and_signals_are_reported() {
@@ -79,7 +80,7 @@ fn a_planted_link_is_not_followed() {
 #[test]
 fn output_streams_while_the_command_runs() {
     let scratch = Scratch::repo();
-    crate::tool::fifo(&scratch, "go");
+    crate::live::fifo(&scratch, "go");
     let mut live = Live::start(&scratch);
     live.send(&message(&[(
         "bash",
@@ -212,7 +213,7 @@ fn a_background_child_that_holds_the_pipe_does_not_hang_the_call() {
 #[test]
 fn what_a_server_prints_later_is_kept() {
     let scratch = Scratch::repo();
-    crate::tool::fifo(&scratch, "go");
+    crate::live::fifo(&scratch, "go");
     let mut live = Live::start(&scratch);
     let shown =
         text(&live.bash("(read x < go; seq 1 50000; echo served >&2; touch done; sleep 900) & echo up"))

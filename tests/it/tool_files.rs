@@ -7,8 +7,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::live::{Live, message};
 use crate::scratch::{Ran, Scratch, bin_folder, finish};
-use crate::tool::{Live, message};
 
 fn call(scratch: &Scratch, tool: &str, arguments: &Value) -> Ran {
     scratch.run("nub-tool", &["call", tool, "-", "--format", "text"], arguments.to_string())
@@ -238,7 +238,7 @@ fn wrong_arguments_are_answered() {
             let mut arguments = serde_json::Map::new();
             for name in names {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                if (seed >> 33) % 3 > 0 {
+                if !(seed >> 33).is_multiple_of(3) {
                     arguments.insert(name.into(), odd[(seed >> 40) % odd.len()].clone());
                 }
             }

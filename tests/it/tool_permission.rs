@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::live::{Live, control, message, text};
 use crate::scratch::Scratch;
-use crate::tool::{Live, control, message, text};
 
 fn ask(scratch: &Scratch) {
     scratch.config("version = 1\n[permissions]\nbash = \"ask\"\n");

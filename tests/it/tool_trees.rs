@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::live::{Live, control, message, text};
 use crate::scratch::Scratch;
-use crate::tool::{Live, control, message, text};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
