@@ -29,7 +29,7 @@ const MAY: &[(&str, &[&str])] = &[
 const ONLY: &[(&str, &[&str])] = &[
     ("ureq", &["nub-stream"]),
     ("toml", &["nub-conf"]),
-    ("rustix", &["nub-sys", "nub-tool", "nub-session"]),
+    ("rustix", &["nub-sys", "nub-conf", "nub-tool", "nub-session"]),
     ("signal-hook", &["nub-sys"]),
     ("tokio", &[]),
     ("rmcp", &[]),

@@ -22,6 +22,7 @@ mod scratch; // a fresh folder with a home of its own, and how programs are run 
 mod session; // nub-session: the tree
 mod session_care; // nub-session: repair, export, search and the like
 mod session_durable; // nub-session and accidents
+mod session_foreign; // nub-session and what is no session, leads elsewhere or has no room
 mod session_replay; // nub-session request: a session asked again
 mod stream; // nub-stream: the filter
 mod stream_cassette; // its cassettes, dry run, list of models

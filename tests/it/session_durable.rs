@@ -248,7 +248,7 @@ fn what_goes_into_a_removed_file_is_not_acknowledged() {
 }
 
 /// A shell that may mount, or none where the system does not permit it.
-fn mounting(scratch: &Scratch, script: &str) -> Option<Command> {
+pub fn mounting(scratch: &Scratch, script: &str) -> Option<Command> {
     let mut trial = scratch.command("unshare");
     trial.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).stderr(Stdio::null());
     if !trial.status().is_ok_and(|status| status.success()) {

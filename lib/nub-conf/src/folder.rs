@@ -1,8 +1,8 @@
 //! The folder `.nub` of a repository: made for its owner alone, and kept out of the history.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use crate::git::GitDir;
@@ -19,10 +19,11 @@ const LONGEST: u64 = 1 << 20;
 /// `info/exclude`. What the user should know comes back: an exclude file that cannot be written.
 ///
 /// # Errors
-/// `.nub` is a link or no folder, or cannot be made.
+/// `.nub` is a link or no folder, belongs to somebody else, or cannot be made.
 pub fn ensure_dot_nub(paths: &Paths) -> Result<Vec<Notice>, ConfError> {
     let folder = paths.dot_nub();
-    make(&folder).map_err(|e| ConfError::new(format!("cannot use '{}': {e}", folder.display())))?;
+    ensure_own_folder(&folder)
+        .map_err(|e| ConfError::new(format!("cannot use '{}': {e}", folder.display())))?;
     let Some(git) = paths.git() else { return Ok(Vec::new()) };
     Ok(match exclude(&git) {
         Ok(()) => Vec::new(),
@@ -36,12 +37,28 @@ pub fn ensure_dot_nub(paths: &Paths) -> Result<Vec<Notice>, ConfError> {
     })
 }
 
-fn make(folder: &Path) -> io::Result<()> {
+/// Makes a folder for its owner alone where it is missing; tightens its mode.
+///
+/// # Errors
+/// As [`is_own_folder`], or it cannot be made.
+pub fn ensure_own_folder(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(MODE).create(folder) {
         Ok(()) => return Ok(()),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
         Err(e) => return Err(e),
     }
+    let meta = is_own_folder(folder)?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(folder, Permissions::from_mode(MODE))?;
+    }
+    Ok(())
+}
+
+/// Whether a folder may be written to: it is no link, which a repository can bring, and the user's own.
+///
+/// # Errors
+/// It is a link, no folder, belongs to somebody else, or is not there.
+pub fn is_own_folder(folder: &Path) -> io::Result<Metadata> {
     let meta = fs::symlink_metadata(folder)?;
     if meta.is_symlink() {
         return Err(io::Error::other("it is a link"));
@@ -49,10 +66,10 @@ fn make(folder: &Path) -> io::Result<()> {
     if !meta.is_dir() {
         return Err(io::Error::other("it is no folder"));
     }
-    if meta.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(folder, Permissions::from_mode(MODE))?;
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other("it belongs to another user"));
     }
-    Ok(())
+    Ok(meta)
 }
 
 /// Adds the line once, also when several programs start at the same time.

@@ -19,7 +19,7 @@ mod word;
 
 pub use caps::{Caps, CapsOverride, InlineThink, MaxTokensField, ReasoningReplay, SystemRole, TextToolCalls};
 pub use class::{Class, Key, Rule, leaves};
-pub use folder::ensure_dot_nub;
+pub use folder::{ensure_dot_nub, ensure_own_folder, is_own_folder};
 pub use git::GitDir;
 pub use key::{Secret, secret_names};
 pub use layer::{Origin, Origins};

@@ -168,6 +168,7 @@ impl<W: Write> Loop<W> {
             }
             "node" => self.now.unstored = self.now.unstored.saturating_sub(1),
             "sync" => return self.have(Part::Path),
+            "error" => self.end(Fail::quiet(Exit::Failure))?,
             _ => {}
         }
         self.out.pass(line)

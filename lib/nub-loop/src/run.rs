@@ -26,8 +26,7 @@ impl<W: Write> Loop<W> {
         if self.now.over {
             return Ok(());
         }
-        self.say(message)?;
-        self.next_turn()
+        self.say(message).and_then(|()| self.next_turn())
     }
 
     fn next_turn(&mut self) -> io::Result<()> {
@@ -88,9 +87,7 @@ impl<W: Write> Loop<W> {
 
     /// Answers the calls in the place of the tool stage.
     fn refuse(&mut self, why: &str) -> io::Result<()> {
-        if let Some(message) = self.now.turn.refuse(why) {
-            self.say(message)?;
-        }
+        self.now.turn.refuse(why).map_or(Ok(()), |message| self.say(message))?;
         self.turn_over()
     }
 
@@ -150,10 +147,12 @@ impl<W: Write> Loop<W> {
         Ok(())
     }
 
-    /// Whether the run is over and everything it said is stored.
+    /// Whether the run is over and everything it said is stored, or never will be.
     pub(crate) fn give_result(&mut self) -> io::Result<bool> {
-        let stored = self.now.unstored == 0 || !self.crew.has(Part::Session);
+        let broken = self.now.fatal.as_ref().is_some_and(|fail| fail.exit() == Exit::Failure);
+        let stored = self.now.unstored == 0 || broken || !self.crew.has(Part::Session);
         let Some(run) = self.now.run.take_if(|_| self.now.over && stored) else { return Ok(false) };
+        let run = if broken { run.failed() } else { run };
         self.now.last = Exit::of_code(Some(run.exit.into()));
         self.out.write(&run).map(|()| true)
     }

@@ -170,6 +170,12 @@ pub struct Warning {
 }
 
 impl RunResult {
+    /// The same, but not everything that was said could be stored.
+    #[must_use]
+    pub fn failed(self) -> RunResult {
+        RunResult { stop: Stop::Error, exit: Stop::Error.exit_code(), ..self }
+    }
+
     /// The result of a prompt that was not asked (yet).
     #[must_use]
     pub fn unasked(session: String) -> RunResult {

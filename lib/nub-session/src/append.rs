@@ -2,6 +2,8 @@
 //! with its node once that is on the disk. Everything else passes in order.
 
 use std::io::{Read, Write};
+use std::mem;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,8 +16,9 @@ use nub_sys::{Exit, Fail, clock};
 use serde::de::DeserializeOwned;
 
 use crate::NAME;
-use crate::journal::{self, Journal, cannot_write};
+use crate::journal::{Journal, cannot_write};
 use crate::place;
+use crate::rescue::Broken;
 
 /// When this much waits, in bytes, it is stored without waiting for more.
 const BATCH: usize = 1 << 20;
@@ -31,45 +34,30 @@ const SUMMARY_INTRO: &str = "Summary of the conversation so far:\n\n";
 pub fn run(
     target: Target,
     input: impl Read,
-    mut output: impl Write,
-    signalled: &AtomicBool,
-) -> Result<Exit, Fail> {
-    let ran = filter(target, input, &mut output, signalled);
-    if let Err(fail) = &ran
-        && fail.exit() == Exit::Failure
-    {
-        let mut line = Vec::new();
-        put(&error(fail), &mut line)?;
-        // who cannot read it finds the same on stderr
-        drop(output.write_all(&line));
-    }
-    ran
-}
-
-fn filter(
-    target: Target,
-    input: impl Read,
     output: impl Write,
     signalled: &AtomicBool,
 ) -> Result<Exit, Fail> {
-    let mut reader = Reader::new(input);
-    let mut filter = Filter::new(target, output)?;
-    loop {
-        match reader.next_line() {
-            Ok(Some(line)) => filter.take(&line)?,
-            Ok(None) => break,
-            Err(_) if signalled.load(Ordering::Relaxed) => break,
-            Err(e) => {
-                filter.commit()?;
-                return Err(Fail::usage(e.to_string()));
-            }
-        }
-        if !reader.has_line() || filter.waiting() >= BATCH {
-            filter.commit()?;
-        }
+    let mut filter = match Filter::new(target, output) {
+        Ok(filter) => filter,
+        Err((fail, output)) => return Err(told(fail, output)),
+    };
+    let ran = filter.run(Reader::new(input), signalled);
+    match (filter.broken, ran) {
+        // its records stand where the nodes are missing
+        (Some(broken), _) => Err(broken.fail()),
+        (None, Err(fail)) => Err(told(fail, filter.output)),
+        (None, ran) => ran,
     }
-    filter.commit()?;
-    Ok(if signalled.load(Ordering::Relaxed) { Exit::Cancelled } else { Exit::Success })
+}
+
+/// Says a failure in a record too.
+fn told(fail: Fail, mut output: impl Write) -> Fail {
+    let mut line = Vec::new();
+    if fail.exit() == Exit::Failure && put(&error(&fail), &mut line).is_ok() {
+        // who cannot read it finds the same on stderr
+        drop(output.write_all(&line));
+    }
+    fail
 }
 
 /// The failure for those who read records: it stands in the place of the node that is missing.
@@ -93,12 +81,15 @@ pub struct Target {
     pub path: Option<PathBuf>,
     /// Say first, in a `session` record, which session it is.
     pub announce: bool,
+    /// Warn in records instead of on stderr.
+    pub coprocess: bool,
     /// Where new sessions and rescued messages go.
     pub paths: Paths,
 }
 
 struct Filter<W> {
     paths: Paths,
+    coprocess: bool,
     /// The session file, perhaps yet to be made.
     path: PathBuf,
     /// Its first line.
@@ -112,44 +103,71 @@ struct Filter<W> {
     due: bool,
     /// Lines for the output, held back until the batch is stored.
     held: Vec<u8>,
-    /// Where in `held` the first answer stands that says something is stored.
-    promised: Option<usize>,
+    /// Where in `held` the answers stand that say something is stored.
+    promised: Vec<Range<usize>>,
+    /// Something could not be stored, so nothing is any more.
+    broken: Option<Broken>,
     output: W,
 }
 
 impl<W: Write> Filter<W> {
-    fn new(target: Target, output: W) -> Result<Filter<W>, Fail> {
-        let journal = target.path.as_deref().map(Journal::open).transpose()?;
-        let path = target.path.unwrap_or_else(|| place::plan(&target.paths));
-        let line = match journal.as_ref().map(Journal::session).transpose()?.flatten() {
-            Some(line) => line,
-            None => {
-                let mut line = Vec::new();
-                put(&place::session(&path, &target.paths), &mut line)?;
-                line.pop();
-                line
-            }
-        };
+    fn new(target: Target, output: W) -> Result<Filter<W>, (Fail, W)> {
+        let is_new = |path: &PathBuf| !path.exists() && !path.is_symlink();
+        let journal = target.path.as_ref().filter(|path| !is_new(path)).map(|path| Journal::open(path));
         let mut filter = Filter {
+            path: target.path.unwrap_or_else(|| place::plan(&target.paths)),
             paths: target.paths,
-            path,
-            session: line,
+            coprocess: target.coprocess,
+            session: Vec::new(),
             journal: None,
             context: None,
             batch: Vec::new(),
             due: false,
             held: Vec::new(),
-            promised: None,
+            promised: Vec::new(),
+            broken: None,
             output,
         };
-        if target.announce {
-            add_line(&mut filter.held, &filter.session);
-            filter.release()?;
+        match journal.transpose().and_then(|journal| filter.open(journal, target.announce)) {
+            Ok(()) => Ok(filter),
+            Err(fail) => Err((fail, filter.output)),
         }
-        if let Some(journal) = journal {
-            filter.begin(journal);
+    }
+
+    fn open(&mut self, journal: Option<Journal>, announce: bool) -> Result<(), Fail> {
+        self.session = match journal.as_ref().map(Journal::session).transpose()?.flatten() {
+            Some(line) => line,
+            None => {
+                let mut line = Vec::new();
+                put(&place::session(&self.path, &self.paths), &mut line)?;
+                line.pop();
+                line
+            }
+        };
+        if announce {
+            add_line(&mut self.held, &self.session);
         }
-        Ok(filter)
+        journal.map_or(Ok(()), |journal| self.begin(journal))?;
+        self.release()
+    }
+
+    fn run(&mut self, mut reader: Reader<impl Read>, signalled: &AtomicBool) -> Result<Exit, Fail> {
+        loop {
+            match reader.next_line() {
+                Ok(Some(line)) => self.take(&line)?,
+                Ok(None) => break,
+                Err(_) if signalled.load(Ordering::Relaxed) => break,
+                Err(e) => {
+                    self.commit()?;
+                    return Err(Fail::usage(e.to_string()));
+                }
+            }
+            if !reader.has_line() || self.waiting() >= BATCH {
+                self.commit()?;
+            }
+        }
+        self.commit()?;
+        Ok(if signalled.load(Ordering::Relaxed) { Exit::Cancelled } else { Exit::Success })
     }
 
     fn waiting(&self) -> usize {
@@ -159,12 +177,18 @@ impl<W: Write> Filter<W> {
     fn take(&mut self, line: &Line) -> Result<(), Fail> {
         match line.kind() {
             MessageRecord::<Json>::TYPE => {
-                self.make_session(line)?;
-                self.message(line)
+                if self.has_session()? {
+                    self.message(line)
+                } else {
+                    self.lose(line)
+                }
             }
             Summary::TYPE => {
-                self.make_session(line)?;
-                self.summary(read(line)?)
+                if self.has_session()? {
+                    self.summary(read(line)?)
+                } else {
+                    self.lose(line)
+                }
             }
             Context::TYPE => self.use_context(line),
             Head::TYPE => self.head(&read(line)?),
@@ -207,10 +231,21 @@ impl<W: Write> Filter<W> {
             return Err(Fail::usage(format!("a message is longer than {} MiB", MAX_LINE >> 20)));
         }
         self.journal()?.head = id;
-        self.promised.get_or_insert(self.held.len());
-        self.batch.extend_from_slice(&line);
-        self.held.extend_from_slice(&line);
+        self.answer(&line);
+        Ok(())
+    }
+
+    /// A line for the file, which is passed on once it is there.
+    fn answer(&mut self, line: &[u8]) {
+        self.promised.push(self.held.len()..self.held.len() + line.len());
+        self.batch.extend_from_slice(line);
+        self.held.extend_from_slice(line);
         self.due = true;
+    }
+
+    /// What is said where no session can be made is rescued as it is.
+    fn lose(&mut self, line: &Line) -> Result<(), Fail> {
+        self.answer(&line.whole());
         Ok(())
     }
 
@@ -231,7 +266,7 @@ impl<W: Write> Filter<W> {
 
     fn head(&mut self, head: &Head) -> Result<(), Fail> {
         if !head.head.is_empty() && !self.holds(&head.head)? {
-            return self.warn(format!("the head stays: there is no node '{}'", head.head));
+            return self.warn("unknown_node", format!("the head stays: there is no node '{}'", head.head));
         }
         let Some(journal) = &mut self.journal else { return Ok(()) };
         journal.head.clone_from(&head.head);
@@ -241,7 +276,7 @@ impl<W: Write> Filter<W> {
 
     fn label(&mut self, label: &Label) -> Result<(), Fail> {
         if !self.holds(&label.node)? {
-            return self.warn(format!("no label: there is no node '{}'", label.node));
+            return self.warn("unknown_node", format!("no label: there is no node '{}'", label.node));
         }
         self.due = true;
         put(label, &mut self.batch)
@@ -253,23 +288,22 @@ impl<W: Write> Filter<W> {
         self.journal.as_ref().map_or(Ok(false), |journal| journal.holds(id))
     }
 
-    fn warn(&mut self, message: String) -> Result<(), Fail> {
-        put(&Warning { source: NAME.into(), code: "unknown_node".into(), message }, &mut self.held)
+    fn warn(&mut self, code: &str, message: String) -> Result<(), Fail> {
+        put(&Warning { source: NAME.into(), code: code.into(), message }, &mut self.held)
     }
 
-    /// The first message makes a session. Where none can be made the message is rescued.
-    fn make_session(&mut self, line: &Line) -> Result<(), Fail> {
-        if self.journal.is_some() {
-            return Ok(());
-        }
-        match place::create(&self.paths, &self.path) {
-            Ok(journal) => self.begin(journal),
-            Err(fail) => {
-                self.release()?;
-                return Err(journal::lost(&self.path, &self.paths, &[line.raw(), b"\n"].concat(), fail));
+    /// The first message makes a session, if one can be made.
+    fn has_session(&mut self) -> Result<bool, Fail> {
+        if self.journal.is_none() && self.broken.is_none() {
+            let planned = self.path.parent() == Some(&*self.paths.sessions());
+            let made =
+                if planned { place::create(&self.paths, &self.path) } else { Journal::open(&self.path) };
+            match made {
+                Ok(journal) => self.begin(journal)?,
+                Err(fail) => self.broken = Some(Broken::new(fail)),
             }
         }
-        Ok(())
+        Ok(self.journal.is_some())
     }
 
     fn journal(&mut self) -> Result<&mut Journal, Fail> {
@@ -277,7 +311,14 @@ impl<W: Write> Filter<W> {
     }
 
     /// Takes a session into use: an empty file gets its first line before anything else.
-    fn begin(&mut self, mut journal: Journal) {
+    fn begin(&mut self, mut journal: Journal) -> Result<(), Fail> {
+        for note in mem::take(&mut journal.notes) {
+            if self.coprocess {
+                self.warn("damaged_session", note)?;
+            } else {
+                nub_sys::warn(NAME, &note);
+            }
+        }
         if journal.is_fresh() {
             add_line(&mut self.batch, &self.session);
         }
@@ -287,23 +328,36 @@ impl<W: Write> Filter<W> {
             add_line(&mut self.batch, &line);
         }
         self.journal = Some(journal);
+        Ok(())
     }
 
     /// Stores what waits, then lets the answers go.
     fn commit(&mut self) -> Result<(), Fail> {
-        if let Some(journal) = self.journal.as_mut().filter(|_| self.due) {
-            if let Err(e) = journal.store(&self.batch) {
-                let fail = journal::lost(&self.path, &self.paths, &self.batch, cannot_write(&self.path, &e));
-                // nothing is promised that is not stored
-                self.held.truncate(self.promised.unwrap_or(self.held.len()));
-                self.release()?;
-                return Err(fail);
-            }
+        if mem::take(&mut self.due) {
+            self.store()?;
             self.batch.clear();
-            self.due = false;
         }
-        self.promised = None;
+        self.promised.clear();
         self.release()
+    }
+
+    /// After the first failure everything goes into the rescue file, and errors take the place of answers.
+    fn store(&mut self) -> Result<(), Fail> {
+        if let (Some(journal), None) = (&mut self.journal, &self.broken) {
+            let Err(e) = journal.store(&self.batch) else { return Ok(()) };
+            self.broken = Some(Broken::new(cannot_write(&self.path, &e)));
+        }
+        let Some(broken) = &mut self.broken else { return Ok(()) };
+        broken.keep(&self.batch, &self.path, &self.paths);
+        let mut line = Vec::new();
+        put(&error(&broken.fail()), &mut line)?;
+        if self.promised.is_empty() {
+            self.held.extend_from_slice(&line);
+        }
+        for answer in self.promised.drain(..).rev() {
+            self.held.splice(answer, line.iter().copied());
+        }
+        Ok(())
     }
 
     fn release(&mut self) -> Result<(), Fail> {

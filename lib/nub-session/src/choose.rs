@@ -84,7 +84,7 @@ fn is_link(path: &Path) -> bool {
 pub fn find(paths: &Paths, choice: &Choice) -> Result<Option<PathBuf>, Fail> {
     let sessions = paths.sessions();
     match choice {
-        Choice::Latest => Ok(list(&sessions)?.into_iter().find(|s| !s.foreign).map(|s| s.path)),
+        Choice::Latest => Ok(list(&sessions)?.into_iter().find(|s| !s.foreign && s.size > 0).map(|s| s.path)),
         Choice::Named(word) if is_path(word) => Ok(Some(paths.cwd.join(word))),
         Choice::Named(word) => {
             let exact = sessions.join(format!("{word}.jsonl"));

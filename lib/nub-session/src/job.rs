@@ -61,6 +61,8 @@ pub struct Job {
     pub style: Style,
     /// The subcommand.
     pub command: Command,
+    /// Nobody reads stderr at a terminal: what is odd is said in records.
+    pub coprocess: bool,
     quiet: bool,
 }
 
@@ -92,6 +94,7 @@ impl Job {
             choice: Choice::new(args.shared.session, around.session.clone()),
             style,
             command: args.command,
+            coprocess: around.coprocess,
             quiet: common.quiet,
         })
     }
@@ -132,7 +135,7 @@ impl Job {
 
     /// Tells people what is odd about a file.
     pub fn note(&self, open: &Open) {
-        for note in open.notes.iter().filter(|_| !self.quiet) {
+        for note in open.notes.iter().filter(|_| !self.quiet && !self.coprocess) {
             nub_sys::warn(NAME, note);
         }
     }

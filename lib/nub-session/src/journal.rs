@@ -9,12 +9,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nub_conf::Paths;
 use nub_sys::Fail;
 use rustix::fs::{FlockOperation, OFlags, fdatasync, flock};
 use ulid::Ulid;
 
-use crate::NAME;
 use crate::index::{Index, Span};
 use crate::open::{Open, cannot_read};
 use crate::scan::{self, Backward, Extent};
@@ -31,6 +29,10 @@ pub struct Journal {
     file: File,
     /// Its path.
     pub path: PathBuf,
+    /// This process made the file.
+    made: bool,
+    /// What the user should know, one line each.
+    pub notes: Vec<String>,
     /// Where its session record lies.
     session: Option<Span>,
     /// Length of what is known to be whole.
@@ -49,21 +51,16 @@ impl Journal {
     /// Takes the lock of an existing or new file, cuts off a torn end and learns where to go on.
     ///
     /// # Errors
-    /// Another process holds it, it cannot be written, or holds a record of a later version.
+    /// Another process holds it, it cannot be written, is no session file, or holds a record of a later
+    /// version.
     pub fn open(path: &Path) -> Result<Journal, Fail> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-            .open(path)
-            .map_err(|e| cannot_write(path, &e))?;
-        lock(&file, path)?;
-        let open = Open::read(path)?;
+        no_detour(path)?;
+        let (file, made) = open_or_make(path).map_err(|e| cannot_write(path, &e))?;
         let mut journal = Journal {
-            good: open.extent.good,
+            good: 0,
             path: path.to_owned(),
+            made,
+            notes: Vec::new(),
             session: None,
             last: None,
             head: String::new(),
@@ -71,13 +68,28 @@ impl Journal {
             context: None,
             file,
         };
-        journal.learn(&open)?;
-        journal.mend(open.extent)?;
-        if journal.is_fresh() {
-            // the name of a new file must be as durable as what will be in it
-            sync_folder(path).map_err(|e| cannot_write(path, &e))?;
-        }
+        journal.begin().inspect_err(|_| journal.unmake())?;
         Ok(journal)
+    }
+
+    fn begin(&mut self) -> Result<(), Fail> {
+        lock(&self.file, &self.path)?;
+        let open = Open::written(&self.path)?;
+        self.good = open.extent.good;
+        self.learn(&open)?;
+        self.mend(open.extent)?;
+        if self.is_fresh() {
+            // the name of a new file must be as durable as what will be in it
+            sync_folder(&self.path).map_err(|e| cannot_write(&self.path, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Takes an empty file away again that this process made.
+    fn unmake(&self) {
+        if self.made && self.is_fresh() && self.file.metadata().is_ok_and(|meta| meta.len() == 0) {
+            drop(fs::remove_file(&self.path));
+        }
     }
 
     /// Whether nothing was written yet.
@@ -143,6 +155,7 @@ impl Journal {
             Err(e) => {
                 // what is left of it would be a torn line, which the next writer cuts as well
                 drop(self.file.set_len(self.good));
+                self.unmake();
                 Err(e)
             }
         }
@@ -173,7 +186,7 @@ impl Journal {
     fn learn(&mut self, open: &Open) -> Result<(), Fail> {
         let mut lines = Backward::new(&open.file, open.extent);
         let mut head: Option<String> = None;
-        let mut there = false;
+        let (mut there, mut damaged) = (false, 0_u64);
         while let Some(raw) = lines.next().map_err(|e| open.failed(&e))? {
             match seen::look(&open.file, &raw).map_err(|e| open.failed(&e))? {
                 Seen::Newer(version) => return Err(seen::newer(&open.path, version)),
@@ -191,9 +204,11 @@ impl Journal {
                     self.contexts.insert(id);
                 }
                 Seen::Session => self.session = Some((&raw).into()),
-                Seen::Label(_) | Seen::Other | Seen::Damaged(_) => {}
+                Seen::Damaged(_) => damaged += 1,
+                Seen::Label(_) | Seen::Other => {}
             }
         }
+        self.notes.extend(seen::left_out(&open.path, damaged));
         self.head = head.unwrap_or_default();
         if !there {
             // a head that names no node does not count: only the whole tree tells what came before it
@@ -208,13 +223,33 @@ impl Journal {
         if extent.torn > 0 {
             self.file.set_len(extent.good).map_err(|e| cannot_write(&self.path, &e))?;
             let path = self.path.display();
-            nub_sys::warn(NAME, &format!("cut a torn line of {} bytes off '{path}'", extent.torn));
+            self.notes.push(format!("cut a torn line of {} bytes off '{path}'", extent.torn));
         }
         if extent.open {
             self.store(b"\n").map_err(|e| cannot_write(&self.path, &e))?;
         }
         Ok(())
     }
+}
+
+/// Opens a file for appending; says whether it was made for it.
+fn open_or_make(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).mode(0o600);
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    match options.clone().create_new(true).open(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok((options.open(path)?, false)),
+        made => Ok((made?, true)),
+    }
+}
+
+/// A repository may bring a link in the place of its session folder: what is said stays inside.
+fn no_detour(path: &Path) -> Result<(), Fail> {
+    let folders = path.parent().filter(|folder| folder.ends_with(".nub/sessions")).into_iter();
+    for folder in folders.flat_map(|folder| folder.ancestors().take(2)) {
+        nub_conf::is_own_folder(folder).map_err(|e| cannot_write(folder, &e))?;
+    }
+    Ok(())
 }
 
 /// Makes the names in a folder durable.
@@ -264,27 +299,8 @@ fn holder(inode: u64) -> Option<String> {
 }
 
 pub(crate) fn cannot_write(path: &Path, e: &io::Error) -> Fail {
-    Fail::failure(format!("cannot write '{}': {e}", path.display()))
-}
-
-/// Keeps lines that could not be stored in the state folder, and adds to the failure where they are.
-pub fn lost(session: &Path, paths: &Paths, lines: &[u8], fail: Fail) -> Fail {
-    fail.advice(match rescue(&paths.state, session, lines) {
-        Ok(kept) => format!("what was not stored is kept in '{}'", kept.display()),
-        Err(e) => format!("what was said last is lost: no rescue file either: {e}"),
-    })
-}
-
-fn rescue(state: &Path, session: &Path, lines: &[u8]) -> io::Result<PathBuf> {
-    let folder = state.join("rescue");
-    let name = session.file_stem().unwrap_or_default().to_string_lossy();
-    let path = folder.join(format!("{name}-{}.jsonl", Ulid::generate()));
-    std::os::unix::fs::DirBuilderExt::mode(fs::DirBuilder::new().recursive(true), 0o700).create(&folder)?;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-    if let Err(e) = file.write_all(lines).and_then(|()| file.sync_all()) {
-        // half a message in a file that nobody is told of helps nobody
-        drop(fs::remove_file(&path));
-        return Err(e);
+    if path.is_symlink() {
+        return Fail::failure(format!("cannot write '{}': it is a link", path.display()));
     }
-    Ok(path)
+    Fail::failure(format!("cannot write '{}': {e}", path.display()))
 }

@@ -31,6 +31,7 @@ mod print;
 mod redact;
 mod remove;
 mod request;
+mod rescue;
 mod scan;
 mod search;
 mod seen;
@@ -117,7 +118,12 @@ fn run<R: Read + AsFd>(job: &Job, input: Patient<R>, output: &mut impl Write) ->
     match &job.command {
         Command::Append { user, new, announce } => {
             let path = if *new { None } else { choose::find(&job.paths, &job.choice)? };
-            let target = append::Target { path, announce: *announce, paths: job.paths.clone() };
+            let target = append::Target {
+                path,
+                announce: *announce,
+                coprocess: job.coprocess,
+                paths: job.paths.clone(),
+            };
             append(target, user.as_deref(), input, output)
         }
         command if job.style == Style::Array && command.is_many() => {

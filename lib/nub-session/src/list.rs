@@ -74,8 +74,10 @@ pub fn gather(paths: &Paths, all: bool) -> Result<Vec<Listed>, Fail> {
         found.sort_by_key(|one| std::cmp::Reverse(one.written));
     }
     let mut cache = Cache::load(&paths.cache);
-    let listed = found.into_iter().map(|found| listed(found, &mut cache)).collect();
+    let mut listed: Vec<Listed> = found.into_iter().map(|found| listed(found, &mut cache)).collect();
     cache.save();
+    // a file in which nothing stands: its writer was killed, or had no room
+    listed.retain(|one| one.content != Content::default());
     Ok(listed)
 }
 

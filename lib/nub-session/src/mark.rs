@@ -5,6 +5,7 @@ use std::path::Path;
 use nub_proto::{Head, Label, Record, encode};
 use nub_sys::Fail;
 
+use crate::NAME;
 use crate::index::Index;
 use crate::journal::{Journal, cannot_write};
 use crate::open::Open;
@@ -31,6 +32,7 @@ pub fn mark(path: &Path, node: &str, change: Change) -> Result<Vec<u8>, Fail> {
     // opening for writing would make a file that is not there
     Open::read(path)?;
     let mut journal = Journal::open(path)?;
+    journal.notes.iter().for_each(|note| nub_sys::warn(NAME, note));
     let index = Index::load(&Open::read(path)?)?;
     let id = match change {
         Change::Branch if node == ROOT => String::new(),

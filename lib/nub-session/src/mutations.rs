@@ -104,7 +104,10 @@ fn damage_of_any_kind_is_survived() {
         let mut bytes = sound();
         mutate(&mut bytes, &mut numbers);
         fs::write(&file, &bytes).unwrap();
-        let mut open = Open::read(&file).unwrap();
+        let Ok(mut open) = Open::read(&file) else {
+            assert!(Open::written(&file).is_err(), "round {round}");
+            continue;
+        };
         let index = Index::survey(&open).unwrap();
         let faults = check::faults(&open, &index).len();
         let walked = path::path(&mut open).map(|spans| spans.len());
@@ -120,10 +123,21 @@ fn damage_of_any_kind_is_survived() {
             let left = check::faults(&open, &Index::survey(&open).unwrap());
             assert!(left.is_empty(), "round {round}: {faults} faults, left {left:?}");
         }
-        let target = Target { path: Some(file.clone()), announce: false, paths: paths.clone() };
+        let target =
+            Target { path: Some(file.clone()), announce: false, coprocess: false, paths: paths.clone() };
         let said = br#"{"v":1,"type":"message","message":{"role":"user","content":[]}}"#;
         let mut answer = Vec::new();
-        append::run(target, &said[..], &mut answer, &false.into()).unwrap();
+        let ran = append::run(target, &said[..], &mut answer, &false.into());
+        if Open::written(&file).is_err() {
+            assert_eq!(
+                ran.unwrap_err().exit(),
+                nub_sys::Exit::Usage,
+                "round {round}: it begins as no session"
+            );
+            assert_eq!(fs::read(&file).unwrap(), bytes, "round {round}: and is left alone");
+            continue;
+        }
+        ran.unwrap();
         let now = fs::read(&file).unwrap();
         assert!(now.ends_with(&answer), "round {round}");
         let good = usize::try_from(open.extent.good).unwrap();

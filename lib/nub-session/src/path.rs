@@ -138,12 +138,7 @@ fn backward(open: &mut Open) -> Result<Option<Walk>, Fail> {
             | Seen::Other => {}
         }
     }
-    if damaged > 0 {
-        let path = open.path.display();
-        open.notes.push(format!(
-            "{damaged} lines of '{path}' cannot be read and are left out (nub-session check says more)"
-        ));
-    }
+    open.notes.extend(seen::left_out(&open.path, damaged));
     Ok((walk.done || want.is_none()).then_some(walk))
 }
 

@@ -1,7 +1,5 @@
 //! Where new sessions go.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use nub_conf::Paths;
@@ -28,8 +26,7 @@ pub fn create(paths: &Paths, path: &Path) -> Result<Journal, Fail> {
         log::write(Level::Warn, &notice.message);
     }
     let sessions = paths.sessions();
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&sessions);
-    made.map_err(|e| cannot_write(&sessions, &e))?;
+    nub_conf::ensure_own_folder(&sessions).map_err(|e| cannot_write(&sessions, &e))?;
     if fresh {
         // a file is as durable as the folders on the way to it
         let way = [sessions.as_path(), &paths.dot_nub()];

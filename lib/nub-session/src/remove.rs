@@ -27,9 +27,9 @@ pub enum Prune {
 /// Removes a file.
 ///
 /// # Errors
-/// It is in use or cannot be removed.
+/// It is in use, no session file, or cannot be removed.
 pub fn remove(path: &Path) -> Result<(), Fail> {
-    let file = fs::File::open(path).map_err(|e| crate::open::cannot_read(path, &e))?;
+    let file = Open::read(path)?.file;
     // held until the name is gone, so that no writer begins in between
     journal::lock(&file, path)?;
     fs::remove_file(path).map_err(|e| cannot_write(path, &e))

@@ -155,6 +155,14 @@ fn has_node(line: &[u8]) -> bool {
     !suspicious || serde_json::from_str::<serde::de::IgnoredAny>(&nub_proto::lossless(line)).is_ok()
 }
 
+/// What to say about lines that cannot be read.
+pub fn left_out(path: &std::path::Path, damaged: u64) -> Option<String> {
+    (damaged > 0).then(|| {
+        let path = path.display();
+        format!("{damaged} lines of '{path}' cannot be read and are left out (nub-session check says more)")
+    })
+}
+
 /// What to say about a record of a later version.
 pub fn newer(path: &std::path::Path, version: u64) -> nub_sys::Fail {
     nub_sys::Fail::usage(format!(

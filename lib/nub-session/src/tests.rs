@@ -176,7 +176,8 @@ fn the_walk_is_that_of_a_naive_model() {
             lines.swap(a, b);
             lines.push(format!(r#"{{"v":1,"type":"head","head":"{head}"}}"#));
         }
-        scratch.write((lines.join("\n") + "\n").as_bytes());
+        let first = r#"{"v":1,"type":"session","id":"S","created_at":"x","cwd":"/"}"#;
+        scratch.write(format!("{first}\n{}\n", lines.join("\n")).as_bytes());
         let known: HashMap<String, Sketch> = nodes.iter().map(|n| (n.id.clone(), n.clone())).collect();
         let mut open = Open::read(&scratch.0).unwrap();
         let spans = path::path(&mut open).unwrap();
