@@ -34,7 +34,7 @@ const LONG: &[(&[&str], &str)] = &[
     ),
     (
         &["read", "edit", "write", "bash"],
-        "Go on until the task is done. Then say in a few lines what you did or found, and what you could not check. Never claim a result you did not see.",
+        "Go on until the task is done. Then tell the user in a few lines what you found or did, and what is still open.",
     ),
 ];
 

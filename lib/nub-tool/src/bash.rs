@@ -108,8 +108,9 @@ pub(crate) fn conclude(
 
 /// The time a call may take, and what to say when it wanted more.
 fn limit(wanted: Option<f64>, most: Duration) -> Result<(Duration, Option<String>), String> {
-    let Some(wanted) = wanted else { return Ok((most, None)) };
-    if wanted.is_nan() || wanted <= 0.0 {
+    // small models write 0 for "none"
+    let Some(wanted) = wanted.filter(|wanted| *wanted != 0.0) else { return Ok((most, None)) };
+    if wanted.is_nan() || wanted < 0.0 {
         return Err(format!("bash: argument 'timeout': expected seconds above 0, got {wanted}"));
     }
     match Duration::try_from_secs_f64(wanted) {

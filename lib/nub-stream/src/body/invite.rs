@@ -5,8 +5,8 @@
 use nub_conf::{Caps, TextToolCalls};
 use nub_proto::{Block, Request, ToolChoice};
 
-const FENCE: &str = "To call a tool, answer with only this JSON in a code fence, filled in:\n```json\n{\"name\": \"TOOL\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n```";
-const TAGS: &str = "To call a tool, answer with only this, filled in:\n<tool_call>\n{\"name\": \"TOOL\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool_call>";
+const FENCE: &str = "To call a tool, answer with only this JSON in a code fence, filled in:\n```json\n{\"name\": \"TOOL\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n```\nWhen its result has come, tell the user what it says, or call the next tool.";
+const TAGS: &str = "To call a tool, answer with only this, filled in:\n<tool_call>\n{\"name\": \"TOOL\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool_call>\nWhen its result has come, tell the user what it says, or call the next tool.";
 
 /// The system prompt of a request, with the invitation where the first form that is looked for needs one.
 /// The other forms are what models were trained on: they are looked for, not asked for.
