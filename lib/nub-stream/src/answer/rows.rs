@@ -138,6 +138,11 @@ fn limits_hold() {
     let calls = r#"{"function":{"name":"x","arguments":"{}"}},"#.repeat(2000);
     let calls = format!("{{\"choices\":[{{\"message\":{{\"tool_calls\":[{calls}null]}}}}]}}");
     assert_eq!(class(1, calls.as_bytes()), ErrorClass::Limit);
+    let call = r#"<tool_call>{\"name\":\"read\"}</tool_call>"#.repeat(2000);
+    let event = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{call}\"}}}}]}}\n\n");
+    let caps = Caps { text_tool_calls: vec![nub_conf::TextToolCalls::Hermes], ..Caps::default() };
+    let hermes = Answer::new(&caps, vec!["read".into()], HashSet::new());
+    assert_eq!(read(hermes, [event.as_bytes()]).unwrap_err().class, ErrorClass::Limit);
     let big = "y".repeat(8 << 20);
     let event = format!(
         "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{big}\"}},\"finish_reason\":\"stop\"}}]}}\n\n"

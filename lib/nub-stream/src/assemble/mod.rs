@@ -13,7 +13,7 @@ use nub_proto::{Block, ErrorClass, Json, Message, Role, Stop};
 
 use self::blocks::Blocks;
 pub use self::blocks::{Sink, Voice};
-use self::slots::{Fragment, MAX_CALLS, Place, Slots};
+use self::slots::{Fragment, Place, Slots};
 use crate::answer::Outcome;
 use crate::chunk::{Call, Choice, Chunk, Delta};
 use crate::failure::Failure;
@@ -103,7 +103,8 @@ impl Assembler {
             self.model = Some(chunk.model.0.to_string());
         }
         let choices = chunk.choices.iter().flat_map(|choices| &choices.0);
-        choices.into_iter().try_for_each(|choice| self.choice(choice, sink))
+        choices.into_iter().try_for_each(|choice| self.choice(choice, sink))?;
+        self.slots.limit()
     }
 
     fn choice(&mut self, choice: &Choice<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
@@ -211,9 +212,9 @@ impl Assembler {
             Segment::Text(text) => self.say(Voice::Text, text, sink),
             Segment::Thinking(text) => self.thought(text, sink),
             Segment::Call { id, name, arguments } => {
-                let place = Place::Whole;
-                let at = self.slots.add(&Fragment { index: None, id, name, arguments, place });
-                if at.is_some() {
+                let fragment = Fragment { index: None, id, name, arguments, place: Place::Whole };
+                // too many are told of when the chunk is over
+                if self.slots.limit().is_ok() && self.slots.add(&fragment).is_some() {
                     self.start_named(sink);
                 }
             }
@@ -257,12 +258,7 @@ impl Assembler {
         let Some(at) = self.slots.add(&fragment) else {
             return Ok(());
         };
-        if self.slots.len() > MAX_CALLS {
-            return Err(Failure::new(
-                ErrorClass::Limit,
-                format!("the answer holds more than {MAX_CALLS} tool calls"),
-            ));
-        }
+        self.slots.limit()?;
         let slot = &mut self.slots.as_mut()[at];
         slot.ballast.put("extra_content", call.extra_content);
         slot.ballast.put("provider_specific_fields", call.provider_specific_fields);
@@ -336,6 +332,9 @@ impl Assembler {
 
     /// What is wrong with an answer that came to its end.
     fn fault(&mut self) -> Option<Failure> {
+        if let Err(failure) = self.slots.limit() {
+            return Some(failure);
+        }
         let finish = &self.finish;
         if finish.window && !self.blocks.any() && self.slots.len() == 0 {
             let message = "the prompt is longer than the model's context window";

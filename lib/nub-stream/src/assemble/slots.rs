@@ -1,10 +1,13 @@
 //! The calls of an answer while they arrive: which fragment belongs to which call, and when a call can start.
 
+use nub_proto::ErrorClass;
+
 use super::arguments::Arguments;
 use super::ballast::Ballast;
+use crate::failure::Failure;
 
 /// The most calls one answer may hold.
-pub const MAX_CALLS: usize = 1024;
+const MAX_CALLS: usize = 1024;
 
 /// A fragment of a call, as the server sent it.
 #[derive(Debug)]
@@ -76,6 +79,14 @@ impl Slots {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Refuses more calls than anybody means.
+    pub fn limit(&self) -> Result<(), Failure> {
+        if self.slots.len() <= MAX_CALLS {
+            return Ok(());
+        }
+        Err(Failure::new(ErrorClass::Limit, format!("the answer holds more than {MAX_CALLS} tool calls")))
     }
 
     /// Gives up the calls.

@@ -154,8 +154,9 @@ impl Harmony {
 
 /// The first of some markers from an offset on.
 fn first(text: &str, markers: &[&'static str], from: usize) -> Option<(usize, &'static str)> {
-    let found = markers.iter().filter_map(|marker| text[from..].find(marker).map(|at| (from + at, *marker)));
-    found.min_by_key(|(at, _)| *at)
+    let starts = text[from..].match_indices("<|").map(|(at, _)| from + at);
+    let marked = starts.map(|at| (at, markers.iter().find(|marker| text[at..].starts_with(**marker))));
+    marked.into_iter().find_map(|(at, marker)| Some((at, *marker?)))
 }
 
 /// The beginning of a text, of about this length.
