@@ -75,6 +75,9 @@ fn a_stream_stage_that_obeys_no_cancel_is_replaced() {
     let cancelled = run.wait("result");
     assert!(before.elapsed() < Duration::from_secs(5));
     assert_eq!((&cancelled["stop"], &cancelled["text"]), (&json!("cancelled"), &json!("x")));
+    assert_eq!(cancelled["exit"], 3);
+    let error = &of(&run.heard, "error")[0];
+    assert_eq!((&error["class"], &error["message"]), (&json!("cancelled"), &json!("cancelled")));
     run.prompt("b");
     let (heard, code) = run.end();
     assert_eq!((code, &of(&heard, "result")[1]["text"]), (0, &json!("two")));
@@ -218,28 +221,11 @@ fn a_session_stage_that_ends_ends_the_program() {
 }
 
 #[test]
-fn a_stage_that_cannot_begin_is_said() {
-    let play = Play::new();
-    for (stage, code, words) in [
-        ("ctx=exit 2;", 2, "stage ctx: ended (exit status: 2)"),
-        ("ctx=exit 0;", 1, "stage ctx: ended (exit status: 0)"),
-        ("session=exit 1;", 1, "stage session: ended (exit status: 1)"),
-        ("tool=exit 1;", 1, "stage tool: ended (exit status: 1)"),
-        ("tool=no-such-program", 2, "cannot find the program 'no-such-program'"),
-        ("stram=cat", 2, "there is no stage 'stram=cat'"),
-    ] {
-        let ran = play.scratch.run("nub-loop", &["--new", "--stage", stage], "");
-        assert_eq!(ran.code, code, "{stage}: {}", ran.err);
-        assert!(ran.err.contains(words), "{stage}: {}", ran.err);
-    }
-}
-
-#[test]
 fn input_that_is_no_record_ends_the_program() {
     for (line, words) in [
         ("hello", "input line 2 is no record"),
         (r#"{"v":2,"type":"input"}"#, "version 2"),
-        (r#"{"v":1,"type":"input","op":"shout","text":"x"}"#, "a input record that cannot be read"),
+        (r#"{"v":1,"type":"input","op":"shout","text":"x"}"#, "an input record that cannot be read"),
     ] {
         let play = Play::new().answers(&[&[start_text(), delta("x"), json!("@cancel"), error("cancelled")]]);
         let mut command = play.command();

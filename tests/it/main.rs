@@ -18,6 +18,7 @@ mod live; // nub-tool as a coprocess
 mod r#loop; // nub-loop: turns, steering, limits
 mod loop_faults; // nub-loop: cancels, stages that die, signals
 mod loop_stage; // nub-loop with stages of a test's own choosing
+mod loop_start; // nub-loop: what cannot begin, and what cannot be asked
 mod scratch; // a fresh folder with a home of its own, and how programs are run in it
 mod session; // nub-session: the tree
 mod session_care; // nub-session: repair, export, search and the like

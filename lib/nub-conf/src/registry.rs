@@ -92,6 +92,12 @@ impl KnownEndpoint {
 }
 
 impl Config {
+    /// How many tokens a model at an endpoint reads at most; 0: nobody knows.
+    #[must_use]
+    pub fn max_context(&self, endpoint: &str, model: &str) -> u64 {
+        self.endpoint(endpoint).map_or(0, |endpoint| endpoint.resolve(model).caps.max_context)
+    }
+
     /// The endpoint of that name: the user's, or the registry's.
     #[must_use]
     pub fn endpoint(&self, name: &str) -> Option<Endpoint> {

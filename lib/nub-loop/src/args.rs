@@ -35,8 +35,8 @@ pub(crate) struct Args {
 /// What the loop is to do.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// In the words of nub-session; none: what it takes by itself.
-    pub session: Option<OsString>,
+    /// Options of nub-session; none: it takes what it takes by itself.
+    pub session: Vec<OsString>,
     pub fresh: bool,
     pub head: Head,
     pub config: Config,
@@ -59,7 +59,8 @@ impl Args {
         }
         config.limits.max_turns = self.max_turns.map_or(config.limits.max_turns, NonZeroU32::get);
         let fresh = self.new || self.session.as_ref().is_some_and(|word| word == "new");
-        let session = self.session.filter(|_| !fresh);
+        let named = self.session.into_iter().flat_map(|word| ["-s".into(), word]);
+        let session = if fresh { vec!["--new".into()] } else { named.collect() };
         let (cwd, log) = (paths.cwd.clone(), paths.log());
         Ok((Job { session, fresh, head: self.head, config, coprocess, env, cwd }, log))
     }
@@ -71,7 +72,6 @@ impl Job {
         let (line, args): (_, &[&str]) = match part {
             Part::Ctx => (&stages.ctx, &["--stdin=records", "--format=ndjson"]),
             Part::Path => (&stages.session, &["path"]),
-            Part::Session if self.fresh => (&stages.session, &["append", "--announce", "--new"]),
             Part::Session => (&stages.session, &["append", "--announce"]),
             Part::Tool => (&stages.tool, &["run", "--announce"]),
             Part::Stream | Part::Input => (&stages.stream, &[]),
@@ -82,7 +82,7 @@ impl Job {
             // its work begins when its input has ended
             command.args(self.head.typed()).env_remove("NUB_COPROCESS");
         } else if part == Part::Path || part == Part::Session {
-            command.args(self.session.iter().flat_map(|session| ["-s".as_ref(), session.as_os_str()]));
+            command.args(&self.session);
         }
         Ok(command)
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use nub_conf::Steer;
-use nub_proto::{Control, InputOp, InputRecord, Line, Queue, Record, Warning, line_of};
+use nub_proto::{Control, ErrorClass, InputOp, InputRecord, Line, Record, Warning, line_of};
 use nub_sys::{Exit, Fail};
 
 use crate::{Loop, NAME, Part};
@@ -17,26 +17,26 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 impl<W: Write> Loop<W> {
     /// A line of our input, or one that waited.
     pub(crate) fn input(&mut self, line: &Line) -> io::Result<()> {
-        let is_busy = self.now.run.is_some() || self.now.path.is_some();
+        let is_busy = self.now.run.is_some() || self.now.talk.is_expecting();
         match line.kind() {
             "input" => {
                 let input: InputRecord = line.read()?;
                 if input.op == InputOp::Steer && self.in_hand() {
-                    self.now.steer.push(line.clone());
+                    self.now.inbox.steer(line);
                     self.steer_tools()?;
                 } else if is_busy {
-                    self.now.waiting.push_back(line.clone());
+                    self.now.inbox.waiting.push_back(line.clone());
                 } else {
                     return self.begin(input.message());
                 }
-                return self.tell_queue();
+                return self.out.write(&self.now.inbox.queue());
             }
             "control" => match line.read::<Control>()? {
                 Control::Cancel => return self.cancel(),
                 Control::Compact { .. } => return self.warn("compact", "this version does not summarise"),
                 Control::Model { model, endpoint } => return self.now.talk.set_model(model, endpoint),
                 Control::Branch { node } if !is_busy => return self.branch(node),
-                Control::Branch { .. } => self.now.waiting.push_back(line.clone()),
+                Control::Branch { .. } => self.now.inbox.waiting.push_back(line.clone()),
                 Control::Permission { .. } | Control::Steer => self.crew.send(Part::Tool, line.whole()),
                 Control::End => self.now.closing = true,
             },
@@ -76,24 +76,19 @@ impl<W: Write> Loop<W> {
     pub(crate) fn overdue(&mut self) -> io::Result<()> {
         self.now.deadline = None;
         let part = if self.now.turn.is_asking() { Part::Stream } else { Part::Tool };
-        self.fault(part, Exit::Failure, "did not stop when it was told to")
+        let why = "did not stop when it was told to";
+        if self.in_hand() { self.fault(part, ErrorClass::Internal, why) } else { Ok(()) }
     }
 
     /// Calls that have not started are answered when a message waits for the model.
     pub(crate) fn steer_tools(&mut self) -> io::Result<()> {
-        let due = !self.now.steer.is_empty() && self.job.config.run.steer == Steer::Now;
+        let due = self.now.inbox.is_steering() && self.job.config.run.steer == Steer::Now;
         if due { self.order(Part::Tool, &Control::Steer) } else { Ok(()) }
     }
 
     pub(crate) fn order<T: Record>(&self, part: Part, record: &T) -> io::Result<()> {
         self.crew.send(part, line_of(record)?);
         Ok(())
-    }
-
-    pub(crate) fn tell_queue(&mut self) -> io::Result<()> {
-        let text = |line: &Line| Some(line.read::<InputRecord>().ok()?.message().text());
-        let steer = self.now.steer.iter().filter_map(text).collect();
-        self.out.write(&Queue { steer, follow_up: self.now.waiting.iter().filter_map(text).collect() })
     }
 
     pub(crate) fn warn(&mut self, code: &str, message: &str) -> io::Result<()> {

@@ -4,12 +4,11 @@ mod args;
 mod input;
 mod run;
 
-use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind::InvalidData, Write};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use nub_proto::{Control, Head, Line, Message, Node, RunResult, Session, Talk, Turn, Writer, read_lines};
+use nub_proto::{Control, ErrorClass, Head, Inbox, Line, RunResult, Talk, Turn, Warning, Writer, read_lines};
 use nub_sys::crew::{Crew, Event};
 use nub_sys::{Exit, Fail, log};
 
@@ -18,6 +17,9 @@ use args::{Args, Job};
 const NAME: &str = "nub-loop";
 /// Comes back from a filter after everything that came before it.
 const SYNC: &[u8] = b"{\"v\":1,\"type\":\"sync\"}\n";
+
+/// How long a prompt may take to arrive when the program cannot start.
+const ON_ITS_WAY: Duration = Duration::from_millis(250);
 
 /// Where lines come from: our input, the stages, and the path of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +44,8 @@ struct State {
     session: String,
     /// Goes into the session before the first message does.
     context: Vec<u8>,
-    /// The path as far as it was read, while it is being read.
-    path: Option<Vec<Message>>,
+    /// Where the session is told to go on.
+    branch: Option<Head>,
     /// Messages that are not on disk yet.
     unstored: usize,
     ready: bool,
@@ -52,9 +54,7 @@ struct State {
     /// The run waits for nothing but the disk.
     over: bool,
     turn: Turn,
-    /// Inputs for the next request, and those for the end of the run.
-    steer: Vec<Line>,
-    waiting: VecDeque<Line>,
+    inbox: Inbox,
     /// When the stages that were told to end their work must have done so.
     deadline: Option<Instant>,
     deaf: bool,
@@ -70,12 +70,14 @@ pub fn main() -> ExitCode {
     nub_sys::program(NAME, |args: Args| {
         let (job, folder) = args.job(std::env::var_os("NUB_COPROCESS").is_some())?;
         log::start_as_told(NAME, folder);
-        Loop::start(job, io::stdout())?.drive().map_err(|e| Fail::output(&e))?
+        let (out, crew) = (Writer::new(io::stdout()), Crew::new()?);
+        Loop { job, out, crew, now: State::default() }.drive().map_err(|e| Fail::output(&e))?
     })
 }
 
 impl<W: Write> Loop<W> {
     fn drive(&mut self) -> io::Result<Result<Exit, Fail>> {
+        self.start()?;
         loop {
             if let Some(end) = self.go_on()? {
                 return self.out.flush().map(|()| end);
@@ -93,13 +95,13 @@ impl<W: Write> Loop<W> {
         let mut take = |line: &Line| match part {
             Part::Input => self.input(line),
             Part::Ctx => self.head(line),
-            Part::Path => self.node(line),
+            Part::Path => self.now.talk.node(line),
             Part::Session => self.stored(line),
             Part::Stream => self.answer(line),
             Part::Tool => self.tool(line),
         };
         match lines.and_then(|lines| lines.iter().try_for_each(&mut take)) {
-            Err(e) if e.kind() == ErrorKind::InvalidData => self.fault(part, Exit::Usage, &e.to_string()),
+            Err(e) if e.kind() == InvalidData => self.fault(part, ErrorClass::Protocol, &e.to_string()),
             taken => taken,
         }
     }
@@ -107,32 +109,29 @@ impl<W: Write> Loop<W> {
     /// Begins what is due. Gives how the program ends once nothing is left to do.
     fn go_on(&mut self) -> io::Result<Option<Result<Exit, Fail>>> {
         while (self.now.run.is_none() || self.give_result()?) && self.get_ready()? {
-            match (self.now.waiting.pop_front(), &self.now.fatal) {
-                (Some(line), _) => self.tell_queue().and_then(|()| self.input(&line))?,
-                (None, Some(fail)) => return Ok(Some(Err(fail.clone()))),
+            match (self.now.inbox.waiting.pop_front(), &self.now.fatal) {
+                (Some(line), _) => {
+                    self.out.write(&self.now.inbox.queue()).and_then(|()| self.input(&line))?
+                }
                 (None, None) if self.now.closing => return Ok(Some(Ok(self.now.last))),
+                (None, Some(_)) if self.now.deadline.is_some() && !self.now.closing => break,
+                (None, Some(fail)) => return Ok(Some(Err(fail.clone()))),
                 (None, None) => break,
             }
         }
         Ok(None)
     }
 
-    /// Starts every stage at once.
-    fn start(job: Job, output: W) -> Result<Loop<W>, Fail> {
-        let mut parts = vec![Part::Tool, Part::Session, Part::Ctx, Part::Path, Part::Stream];
-        parts.retain(|part| !(job.fresh && *part == Part::Path || job.head.no_tools && *part == Part::Tool));
-        let now = State { path: (!job.fresh).then(Vec::new), ..State::default() };
-        let mut all = Loop { job, out: Writer::new(output), crew: Crew::new()?, now };
-        parts.into_iter().try_for_each(|part| all.play(part))?;
-        all.crew.send(Part::Tool, SYNC.to_vec());
-        if all.job.head.no_tools {
-            all.crew.close(Part::Ctx);
+    /// Starts every stage at once. The path is read when the session is known.
+    fn start(&mut self) -> io::Result<()> {
+        let no_tools = self.job.head.no_tools;
+        let all = [Part::Tool, Part::Session, Part::Ctx, Part::Stream];
+        all.into_iter().skip(no_tools.into()).try_for_each(|part| self.have(part))?;
+        self.crew.send(Part::Tool, SYNC.to_vec());
+        if no_tools {
+            self.crew.close(Part::Ctx);
         }
-        Ok(all)
-    }
-
-    fn play(&mut self, part: Part) -> Result<(), Fail> {
-        self.crew.start(part, self.job.command(part)?, |output, tell| read_lines(output, tell))
+        Ok(())
     }
 
     /// A stage that ended between two turns is started again.
@@ -140,7 +139,12 @@ impl<W: Write> Loop<W> {
         if self.crew.has(part) {
             return Ok(());
         }
-        self.play(part).or_else(|fail| self.fault(part, fail.exit(), fail.message()))?;
+        let command = self.job.command(part);
+        let start = |command| self.crew.start(part, command, |output, tell| read_lines(output, tell));
+        if let Err(fail) = command.and_then(start) {
+            let class = if fail.exit() == Exit::Usage { ErrorClass::Protocol } else { ErrorClass::Internal };
+            return self.fault(part, class, fail.message());
+        }
         if self.now.deaf { self.order(part, &Control::End) } else { Ok(()) }
     }
 
@@ -153,48 +157,57 @@ impl<W: Write> Loop<W> {
         self.out.pass(line)
     }
 
-    fn node(&mut self, line: &Line) -> io::Result<()> {
-        if line.is::<Node>() {
-            self.now.path.get_or_insert_default().push(line.read::<Node>()?.message);
-        }
-        Ok(())
-    }
-
     fn stored(&mut self, line: &Line) -> io::Result<()> {
         match line.kind() {
             "session" => {
-                self.now.session = line.read::<Session>()?.id;
-                self.job.session = Some(self.now.session.clone().into());
+                if self.now.session.is_empty() && !self.job.fresh {
+                    self.now.talk.expect();
+                    self.have(Part::Path)?;
+                }
+                self.now.session = line.read::<nub_proto::Session>()?.id;
+                self.job.session = ["-s".into(), self.now.session.clone().into()].into();
             }
             "node" => self.now.unstored = self.now.unstored.saturating_sub(1),
-            "sync" => return self.have(Part::Path),
+            "warning" if line.read::<Warning>()?.code == "unknown_node" => self.now.branch = None,
+            "sync" => match self.now.branch.take() {
+                Some(head) => return self.out.write(&head).and_then(|()| self.have(Part::Path)),
+                None => self.now.talk.stay(),
+            },
             "error" => self.end(Fail::quiet(Exit::Failure))?,
             _ => {}
         }
         self.out.pass(line)
     }
 
-    /// Goes on from another node: its path is read once the session knows.
+    /// Goes on from another node: its path is read once the session knows it. To the root there is none.
     fn branch(&mut self, node: String) -> io::Result<()> {
         let head = Head { head: node };
-        self.now.path = Some(Vec::new());
         self.order(Part::Session, &head)?;
+        if head.head.is_empty() {
+            return self.now.talk.go_on().and_then(|()| self.out.write(&head));
+        }
         self.crew.send(Part::Session, SYNC.to_vec());
-        self.out.write(&head)
+        self.now.talk.expect();
+        self.now.branch = Some(head);
+        Ok(())
     }
 
     /// Whether a prompt can be asked, or dropped. Says so once, and listens from then on.
     fn get_ready(&mut self) -> io::Result<bool> {
         let now = &mut self.now;
-        let can = !self.crew.has(Part::Ctx) && now.path.is_none() && !now.session.is_empty();
-        if !can || now.ready || now.fatal.is_some() {
+        let can = !self.crew.has(Part::Ctx) && !now.talk.is_expecting() && !now.session.is_empty();
+        if now.ready || !can && now.fatal.is_none() {
             return Ok(can || now.fatal.is_some());
         }
         now.ready = true;
         self.crew.hear(Part::Input, |tell| read_lines(io::stdin(), tell));
+        if now.fatal.is_some() {
+            // each prompt that is on its way has its result
+            now.deadline = Some(Instant::now() + ON_ITS_WAY);
+            return Ok(true);
+        }
         let head = now.talk.head();
-        let endpoint = self.job.config.endpoint(&head.endpoint);
-        let window = endpoint.map_or(0, |endpoint| endpoint.resolve(&head.model).caps.max_context);
+        let window = self.job.config.max_context(&head.endpoint, &head.model);
         self.out.write(&now.talk.ready(&now.session, nub_tokens::head(head), window)).map(|()| true)
     }
 }

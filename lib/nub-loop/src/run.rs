@@ -5,8 +5,8 @@ use std::mem;
 use std::time::Duration;
 
 use nub_proto::{
-    ErrorClass, ErrorRecord, Heard, INTERRUPTED, InputRecord, Json, Line, Message, MessageRecord, RunResult,
-    Stop, Turn, TurnEnd, TurnStart, line_of,
+    ErrorClass, ErrorRecord, Heard, INTERRUPTED, Json, Line, Message, MessageRecord, RunResult, Stop, Turn,
+    TurnEnd, TurnStart, line_of,
 };
 use nub_sys::{Exit, Fail, log};
 
@@ -18,15 +18,17 @@ impl<W: Write> Loop<W> {
         self.now.run.is_some() && !self.now.over
     }
 
-    /// A prompt is asked, or has its result at once when the program is to end.
+    /// A prompt is asked, or has its result at once when it is empty or the program is to end.
     pub(crate) fn begin(&mut self, message: Message) -> io::Result<()> {
-        self.now.run = Some(RunResult::unasked(self.now.session.clone()));
+        let exit = self.now.fatal.as_ref().map_or(Exit::Usage, Fail::exit);
+        self.now.run = Some(RunResult::unasked(self.now.session.clone(), exit as u8));
         self.now.turn = Turn::default();
-        self.now.over = self.now.fatal.is_some();
-        if self.now.over {
-            return Ok(());
+        self.now.over = self.now.fatal.is_some() || message.is_blank();
+        if !self.now.over {
+            return self.say(message).and_then(|()| self.next_turn());
         }
-        self.say(message).and_then(|()| self.next_turn())
+        let why = "a prompt needs text or content: there is nothing in this one";
+        if self.now.fatal.is_none() { self.warn("empty_prompt", why) } else { Ok(()) }
     }
 
     fn next_turn(&mut self) -> io::Result<()> {
@@ -100,58 +102,47 @@ impl<W: Write> Loop<W> {
         Ok(())
     }
 
-    fn say(&mut self, message: Message) -> io::Result<()> {
-        let message = Json::of(&message)?;
-        self.keep(line_of(&MessageRecord { message: message.clone(), meta: None })?, &message)
+    fn say(&mut self, said: impl Into<MessageRecord>) -> io::Result<()> {
+        let record = said.into();
+        self.keep(line_of(&record)?, &Json::of(&record.message)?)
     }
 
     /// Once the answer and the results are in: the end of the run, or its next turn.
     fn turn_over(&mut self) -> io::Result<()> {
         if let Some(shown) = self.now.turn.shown(self.now.talk.head()) {
             self.now.run.iter_mut().for_each(|run| run.text = shown.message.text());
-            self.keep(line_of(&shown)?, &Json::of(&shown.message)?)?;
+            self.say(shown)?;
         }
         let (Some(run), Some(end)) = (&mut self.now.run, self.now.turn.over()) else { return Ok(()) };
-        (run.stop, run.exit) = (end.stop, end.exit);
-        run.usage += end.usage;
+        run.take(&end);
         self.now.deadline = None;
         self.out.raw(&end.line)?;
         self.out.write(&TurnEnd { turn: run.turns, stop: end.stop, usage: end.usage })?;
-        let (limits, repeats) = (&self.job.config.limits, self.now.turn.repeats());
-        let called = end.stop == Stop::ToolUse && repeats > 0;
-        let last = run.turns >= limits.max_turns;
-        if end.exit != 0 || !called && (last || self.now.steer.is_empty()) {
-            return self.finish();
-        }
-        let repeated = called && limits.repeat_calls > 0 && repeats >= limits.repeat_calls;
-        if repeated || last {
+        let limits = &self.job.config.limits;
+        let limit = self.now.turn.limit(run.turns, limits.max_turns, limits.repeat_calls);
+        let called = end.stop == Stop::ToolUse && self.now.turn.repeats() > 0;
+        let ends = end.exit != 0 || !called && (limit.is_some() || !self.now.inbox.is_steering());
+        if ends || limit.is_some() {
+            self.now.over = true;
+            self.now.inbox.late();
+            let Some((code, most)) = limit.filter(|_| !ends) else { return Ok(()) };
             (run.stop, run.exit) = (Stop::Limit, Stop::Limit.exit_code());
-            let (repeat, turns) = (("repeat_calls", limits.repeat_calls), ("max_turns", limits.max_turns));
-            let (code, most) = if repeated { repeat } else { turns };
-            self.warn(code, &format!("the run ends here: limits.{code} is {most}"))?;
-            return self.finish();
+            return self.warn(code, &format!("the run ends here: limits.{code} is {most}"));
         }
-        let steer = mem::take(&mut self.now.steer);
+        let steer = self.now.inbox.take()?;
         if !steer.is_empty() {
-            self.tell_queue()?;
+            self.out.write(&self.now.inbox.queue())?;
         }
-        steer.iter().try_for_each(|line| self.say(line.read::<InputRecord>()?.message()))?;
+        steer.into_iter().try_for_each(|message| self.say(message))?;
         self.next_turn()
-    }
-
-    /// The run is over. What came too late to steer it is the next prompt.
-    fn finish(&mut self) -> io::Result<()> {
-        self.now.over = true;
-        let late = mem::take(&mut self.now.steer).into_iter().rev();
-        late.for_each(|line| self.now.waiting.push_front(line));
-        Ok(())
     }
 
     /// Whether the run is over and everything it said is stored, or never will be.
     pub(crate) fn give_result(&mut self) -> io::Result<bool> {
-        let broken = self.now.fatal.as_ref().is_some_and(|fail| fail.exit() == Exit::Failure);
-        let stored = self.now.unstored == 0 || broken || !self.crew.has(Part::Session);
-        let Some(run) = self.now.run.take_if(|_| self.now.over && stored) else { return Ok(false) };
+        let lost = self.now.unstored > 0 && !self.crew.has(Part::Session);
+        let broken = lost || self.now.fatal.as_ref().is_some_and(|fail| fail.exit() == Exit::Failure);
+        let ends = self.now.over && (broken || self.now.unstored == 0);
+        let Some(run) = self.now.run.take_if(|_| ends) else { return Ok(false) };
         let run = if broken { run.failed() } else { run };
         self.now.last = Exit::of_code(Some(run.exit.into()));
         self.out.write(&run).map(|()| true)
@@ -161,40 +152,40 @@ impl<W: Write> Loop<W> {
     pub(crate) fn ended(&mut self, part: Part) -> io::Result<()> {
         let status = self.crew.dismiss(part, PATIENCE);
         let exit = Exit::of_code(status.and_then(|status| status.code()));
-        let how = status.map_or("ended".into(), |status| format!("ended ({status})"));
-        let is_fine = exit == Exit::Success;
+        let how = &status.map_or("ended".into(), |status| format!("ended ({status})"));
+        let kind = if exit == Exit::Usage { ErrorClass::Config } else { ErrorClass::Internal };
         match part {
             Part::Input => self.input_ended(),
-            Part::Ctx if is_fine && self.now.talk.has_head() => Ok(()),
-            Part::Path if is_fine => self.now.talk.replace(self.now.path.take().unwrap_or_default()),
-            Part::Ctx | Part::Path | Part::Session | Part::Stream | Part::Tool => {
-                self.fault(part, exit, &how)
-            }
+            Part::Ctx if exit == Exit::Success && self.now.talk.has_head() => Ok(()),
+            Part::Path if exit == Exit::Success => self.now.talk.go_on(),
+            Part::Ctx | Part::Path | Part::Session | Part::Stream | Part::Tool => self.fault(part, kind, how),
         }
     }
 
-    /// A stage is gone or talks nonsense, or our input does. The stream and tool stages are started again
-    /// when they are needed; without the others there is no going on.
-    pub(crate) fn fault(&mut self, part: Part, exit: Exit, why: &str) -> io::Result<()> {
+    /// A stage is gone or talks nonsense, or our input does. Without stream or tool stage it goes on, they
+    /// are started when needed. What is wrong with the configuration (`Config`) a stage says itself.
+    pub(crate) fn fault(&mut self, part: Part, class: ErrorClass, why: &str) -> io::Result<()> {
         self.crew.dismiss(part, Duration::ZERO);
+        let unfit = !self.now.ready && class == ErrorClass::Protocol;
         let (name, vital, concerned) = match part {
             Part::Input => ("", true, false),
             Part::Ctx => ("stage ctx: ", true, false),
             Part::Path | Part::Session => ("stage session: ", true, self.in_hand()),
-            Part::Stream => ("stage stream: ", false, self.now.turn.is_asking()),
+            Part::Stream => ("stage stream: ", unfit, self.now.turn.is_asking()),
             Part::Tool => ("stage tool: ", !self.now.ready, self.now.turn.is_calling()),
         };
         let message = format!("{name}{why}");
         log::write(log::Level::Error, &message);
-        let exit = if vital && exit == Exit::Usage { exit } else { Exit::Failure };
-        let class = if exit == Exit::Usage { ErrorClass::Protocol } else { ErrorClass::Internal };
+        if vital && self.now.run.is_none() && self.now.fatal.is_some() {
+            return Ok(());
+        }
+        let class = if vital { class } else { ErrorClass::Internal };
         let error = ErrorRecord::new(NAME, class, message.as_str());
         if vital {
-            self.now.fatal =
-                Some(if self.job.coprocess { Fail::quiet(exit) } else { Fail::new(exit, message) });
-            // what was said last may not be stored
-            let run = self.now.run.iter_mut().filter(|_| part != Part::Input);
-            run.for_each(|run| (run.stop, run.exit) = (Stop::Error, exit as u8));
+            let exit = Exit::of_code(Some(class.exit_code().into()));
+            let quiet = self.job.coprocess || class == ErrorClass::Config;
+            self.now.fatal = Some(if quiet { Fail::quiet(exit) } else { Fail::new(exit, message) });
+            self.now.talk.stay();
         }
         if !concerned {
             return if vital { self.out.write(&error).and_then(|()| self.cancel()) } else { Ok(()) };

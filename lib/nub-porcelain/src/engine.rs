@@ -12,7 +12,7 @@ use nub_sys::{Fail, sibling, signal};
 use crate::args::Command;
 
 /// The program.
-const LOOP: &str = "nub-loop";
+pub(crate) const LOOP: &str = "nub-loop";
 
 /// Changes to its environment: values, and names to take away.
 pub(crate) type Changes = [(OsString, Option<OsString>)];

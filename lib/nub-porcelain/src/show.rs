@@ -12,6 +12,7 @@ use nub_render::{Line, Style};
 use nub_sys::{Exit, Fail};
 use serde::de::DeserializeOwned;
 
+use crate::engine::LOOP;
 use crate::view::{Noise, View};
 
 /// What a record asks of the one who shows it.
@@ -145,7 +146,8 @@ impl Show {
         }
     }
 
-    /// A cancel is no failure: the result says it.
+    /// A cancel is no failure: the result says it. When a stage cannot begin as it is configured, it says
+    /// why itself.
     fn failure<O: Write, E: Write>(
         &mut self,
         error: &ErrorRecord,
@@ -155,6 +157,9 @@ impl Show {
             return Ok(());
         }
         self.failed = true;
+        if error.class == ErrorClass::Config && error.source == LOOP {
+            return Ok(());
+        }
         all(nub_render::error(error), view)
     }
 

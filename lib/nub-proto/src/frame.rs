@@ -84,7 +84,8 @@ impl fmt::Display for FrameError {
                 "input line {line} is a record of version {version}; this program knows version {VERSION}"
             ),
             FrameError::Shape { line, kind, reason } => {
-                write!(f, "input line {line}: a {kind} record that cannot be read: {reason}")
+                let a = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+                write!(f, "input line {line}: {a} {kind} record that cannot be read: {reason}")
             }
         }
     }

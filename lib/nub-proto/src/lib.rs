@@ -7,6 +7,7 @@
 mod attach;
 mod block;
 mod frame;
+mod inbox;
 mod json;
 mod message;
 mod repair;
@@ -23,6 +24,7 @@ mod turn;
 pub use attach::{base64, fenced, image, picture};
 pub use block::{Block, Input, Kind};
 pub use frame::{FrameError, Line, MAX_LINE, Reader, Record, Writer, encode, line_of, read_lines};
+pub use inbox::Inbox;
 pub use json::{Json, lossless};
 pub use message::{Message, MessageRecord, Meta, Role, Stop, Usage};
 pub use repair::{INTERRUPTED, repair};

@@ -42,6 +42,12 @@ impl Message {
         texts.collect()
     }
 
+    /// Whether there is nothing in it but white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.content.iter().all(|block| matches!(&block.kind, Kind::Text { text } if text.trim().is_empty()))
+    }
+
     /// Its calls: id, name and arguments.
     pub fn calls(&self) -> impl Iterator<Item = (&str, &str, &Input)> {
         self.content.iter().filter_map(|block| match &block.kind {
@@ -144,6 +150,13 @@ impl Stop {
             Stop::Cancelled => 3,
             Stop::Limit | Stop::Budget => 4,
         }
+    }
+}
+
+/// Just said, without anything beside it.
+impl From<Message> for MessageRecord {
+    fn from(message: Message) -> MessageRecord {
+        MessageRecord { message, meta: None }
     }
 }
 

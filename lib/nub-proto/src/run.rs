@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::frame::records;
-use crate::{Block, Message, Role, Stop, Usage, is_default};
+use crate::{Block, Message, Role, Stop, Terminal, Usage, is_default};
 
 /// Something the user says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -176,11 +176,17 @@ impl RunResult {
         RunResult { stop: Stop::Error, exit: Stop::Error.exit_code(), ..self }
     }
 
-    /// The result of a prompt that was not asked (yet).
+    /// The result of a prompt that was not asked (yet), with the exit code that says why.
     #[must_use]
-    pub fn unasked(session: String) -> RunResult {
-        let (stop, exit) = (Stop::Cancelled, Stop::Cancelled.exit_code());
+    pub fn unasked(session: String, exit: u8) -> RunResult {
+        let stop = if exit == Stop::Cancelled.exit_code() { Stop::Cancelled } else { Stop::Error };
         RunResult { stop, text: String::new(), turns: 0, usage: Usage::default(), session, exit }
+    }
+
+    /// Takes the end of a turn, which may be the last.
+    pub fn take(&mut self, end: &Terminal) {
+        (self.stop, self.exit) = (end.stop, end.exit);
+        self.usage += end.usage;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::{Json, Message, Ready, Request, encode, repair};
+use crate::{Json, Line, Message, Node, Ready, Request, encode, repair};
 
 /// What was said, between a front and a back that stay the same.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub struct Talk {
     front: Vec<u8>,
     messages: Vec<u8>,
     back: Vec<u8>,
+    /// The path to go on from as far as it was read, while it is.
+    path: Option<Vec<Message>>,
 }
 
 impl Talk {
@@ -73,11 +75,39 @@ impl Talk {
         self.messages.extend_from_slice(message.text().as_bytes());
     }
 
-    /// Goes on from another conversation, repaired.
+    /// Expects the `node` records of a path, up to [`Talk::go_on`] or [`Talk::stay`].
+    pub fn expect(&mut self) {
+        self.path = Some(Vec::new());
+    }
+
+    /// Whether a path is expected.
+    #[must_use]
+    pub fn is_expecting(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Takes a line of a path.
+    ///
+    /// # Errors
+    /// The line has another shape (`InvalidData`).
+    pub fn node(&mut self, line: &Line) -> io::Result<()> {
+        if line.is::<Node>() {
+            self.path.get_or_insert_default().push(line.read::<Node>()?.message);
+        }
+        Ok(())
+    }
+
+    /// Nothing comes of the path.
+    pub fn stay(&mut self) {
+        self.path = None;
+    }
+
+    /// Goes on from the path, repaired; from nothing when none was read.
     ///
     /// # Errors
     /// As [`Json::of`].
-    pub fn replace(&mut self, mut messages: Vec<Message>) -> io::Result<()> {
+    pub fn go_on(&mut self) -> io::Result<()> {
+        let mut messages = self.path.take().unwrap_or_default();
         repair(&mut messages);
         self.messages.clear();
         for message in messages {

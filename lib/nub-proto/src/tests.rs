@@ -147,7 +147,11 @@ fn what_a_broken_answer_had_shown_is_its_text_alone() {
 fn a_conversation_grows_at_its_end() {
     let mut talk = Talk::default();
     assert!(!talk.has_head());
-    talk.replace(vec![Message::user("a")]).unwrap();
+    talk.expect();
+    let node = r#"{"v":1,"type":"node","id":"n","parent":"","kind":"message","message":{"role":"user","content":[{"kind":"text","text":"a"}]},"meta":{}}"#;
+    talk.node(&line(node)).unwrap();
+    assert!(talk.is_expecting());
+    talk.go_on().unwrap();
     let system = vec![Block::text(r#""messages":[]"#)];
     let head = Request { system, model: "m".into(), max_tokens: Some(5), ..Request::default() };
     talk.set_head(head.clone()).unwrap();
@@ -156,6 +160,24 @@ fn a_conversation_grows_at_its_end() {
         [r#"{"role":"user","content":[{"kind":"text","text":"a"}]}"#, r#"{"role" : "user","content":[]}"#];
     let messages = texts.iter().map(|text| Json::parse(text).unwrap()).collect();
     assert_eq!(talk.request(), line_of(&Request { messages, ..head }).unwrap());
+}
+
+#[test]
+fn inputs_wait_in_order() {
+    let input =
+        |op: &str, text: &str| line(&format!(r#"{{"v":1,"type":"input","op":"{op}","text":"{text}"}}"#));
+    let mut inbox = Inbox::default();
+    inbox.steer(&input("steer", " "));
+    assert!(!inbox.is_steering(), "nothing was said");
+    inbox.waiting.push_back(input("follow_up", "c"));
+    inbox.steer(&input("steer", "a"));
+    inbox.steer(&input("steer", "b"));
+    let queue = inbox.queue();
+    assert_eq!((queue.steer, queue.follow_up), (vec!["a".to_owned(), "b".into()], vec!["c".to_owned()]));
+    inbox.late();
+    assert_eq!(inbox.queue().follow_up, ["a", "b", "c"]);
+    inbox.steer(&input("steer", "d"));
+    assert_eq!((inbox.take().unwrap(), inbox.is_steering()), (vec![Message::user("d")], false));
 }
 
 #[test]

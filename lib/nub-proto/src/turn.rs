@@ -63,6 +63,15 @@ impl Turn {
         self.repeats
     }
 
+    /// The setting that ends the run, as its name and value, after this many turns.
+    #[must_use]
+    pub fn limit(&self, turns: u32, max_turns: u32, repeat_calls: u32) -> Option<(&'static str, u32)> {
+        if self.repeats > 0 && repeat_calls > 0 && self.repeats >= repeat_calls {
+            return Some(("repeat_calls", repeat_calls));
+        }
+        (turns >= max_turns).then_some(("max_turns", max_turns))
+    }
+
     /// The model has not ended its answer.
     #[must_use]
     pub fn is_asking(&self) -> bool {
@@ -164,7 +173,8 @@ impl Turn {
     /// As [`line_of`].
     pub fn fail(&mut self, mut error: ErrorRecord) -> io::Result<()> {
         if self.cancelled {
-            error.class = ErrorClass::Cancelled;
+            // how the stage took it is not what the user wants to know
+            (error.class, error.message) = (ErrorClass::Cancelled, "cancelled".into());
         }
         let mut line = line_of(&error)?;
         line.pop();

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::stage::Stage;
-use crate::{Fail, signal};
+use crate::{Fail, process, signal};
 
 /// Events that wait at most; a stage that is further ahead is not read until they are gone.
 const AHEAD: usize = 64;
@@ -39,10 +39,10 @@ pub struct Crew<P, T> {
 }
 
 impl<P: Copy + Ord + Send + 'static, T: Send + 'static> Crew<P, T> {
-    /// Nobody yet, but signals are events from now on.
+    /// Nobody yet, but signals are events from now on, and what a dead stage leaves behind is ours.
     ///
     /// # Errors
-    /// Signals cannot be watched.
+    /// Signals cannot be watched, or orphans not be adopted.
     pub fn new() -> Result<Crew<P, T>, Fail> {
         let (sender, events) = sync_channel(AHEAD);
         let signals = sender.clone();
@@ -51,6 +51,7 @@ impl<P: Copy + Ord + Send + 'static, T: Send + 'static> Crew<P, T> {
             drop(signals.send((0, Event::Signal)));
         };
         signal::watch(tell).map_err(|e| Fail::failure(format!("cannot watch for signals: {e}")))?;
+        process::adopt_orphans().map_err(|e| Fail::failure(format!("cannot adopt orphans: {e}")))?;
         Ok(Crew { stages: BTreeMap::new(), sender, events })
     }
 
@@ -105,8 +106,13 @@ impl<P: Copy + Ord + Send + 'static, T: Send + 'static> Crew<P, T> {
     }
 
     /// Takes a stage out of its part: it is no longer heard, and killed unless it ends within `grace`.
+    /// Unless it ended well, so is what it leaves behind.
     pub fn dismiss(&mut self, part: P, grace: Duration) -> Option<ExitStatus> {
-        self.stages.remove(&part)?.end(Instant::now() + grace)
+        let status = self.stages.remove(&part)?.end(Instant::now() + grace);
+        if !status.is_some_and(|status| status.success()) {
+            process::end_orphans(&self.stages.values().map(Stage::pid).collect::<Vec<_>>());
+        }
+        status
     }
 
     /// The next event, or `None` at the deadline. `idle` is called before it waits.
@@ -160,5 +166,6 @@ impl<P, T> Drop for Crew<P, T> {
             while self.events.try_recv().is_ok() {}
             stage.end(deadline);
         }
+        process::end_all(Duration::ZERO);
     }
 }

@@ -79,6 +79,17 @@ pub fn end_all(grace: Duration) -> bool {
     is_done
 }
 
+/// Kills and reaps every descendant but the process groups `spared` and what these started.
+pub fn end_orphans(spared: &[u32]) {
+    let (spared, orphans): (Vec<_>, Vec<_>) =
+        descendants(&[]).into_iter().partition(|process| spared.contains(&process.group));
+    end(None, &spared, Duration::ZERO);
+    for orphan in orphans.iter().filter_map(|process| pid(process.pid)) {
+        // what is below one that is spared is no child of ours
+        let _ = rustix::process::waitpid(Some(orphan), rustix::process::WaitOptions::NOHANG);
+    }
+}
+
 /// Signals whole groups first: a group cannot outrun its signal by forking, a single process can.
 fn send(mut groups: Vec<u32>, found: &[Process], signal: Signal) {
     groups.sort_unstable();
