@@ -1,7 +1,7 @@
 //! nub-session keeps conversations as trees in session files: one line a record, only ever appended.
 //!
-//! Reading never needs the lock and never more memory than the path ([`path`]); writing happens under
-//! the lock, and nothing is acknowledged that is not on the disk ([`append`], [`journal`]).
+//! Reading never needs the lock and never more memory than the path (`path`); writing happens under
+//! the lock, and nothing is acknowledged that is not on the disk (`append`, `journal`).
 
 mod append;
 mod args;

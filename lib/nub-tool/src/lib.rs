@@ -1,8 +1,8 @@
 //! nub-tool: runs the tools a model calls. See man/nub-tool.1.
 //!
 //! The story: everything that happens (lines of input, signals, ends of children and of calls) arrives in
-//! one [`inbox`]; [`run`] passes lines on and hands calls to the [`desk`], which begins each through the
-//! table in [`tools`], follows commands itself, and gives other work to threads.
+//! one `inbox`; `run` passes lines on and hands calls to the `desk`, which begins each through the
+//! table in `tools`, follows commands itself, and gives other work to threads.
 
 mod args;
 mod arguments;
