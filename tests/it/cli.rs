@@ -198,6 +198,8 @@ fn names_lead_to_programs() {
     let ran = fake.run(&["hello", "-x", "--help"], "in");
     assert_eq!((ran.code, ran.out.as_str()), (7, "hello -x --help\nin"));
     assert_eq!(fake.run(&["sessions", "-v"], "").out, "session list -v\n");
+    fake.add("nub-stream", "echo \"stream $*\"");
+    assert_eq!(fake.run(&["models", "--endpoint", "x"], "").out, "stream --list-models --endpoint x\n");
     for (typed, advice) in [
         ("helo", "did you mean 'nub hello'?"),
         ("sesion", "did you mean 'nub session'?"),

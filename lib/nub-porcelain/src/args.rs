@@ -54,6 +54,7 @@ const USAGE: &str = "nub [OPTIONS]
 
 const MORE: &str = "Names:
   demo        see it work, without a model
+  models      the models of the endpoint, which also shows that it answers
   sessions    the sessions of this repository
   resume      go on with one of them
   help NAME   the page of a program

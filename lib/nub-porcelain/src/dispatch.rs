@@ -7,7 +7,7 @@ use std::process::Command;
 use nub_sys::{Exit, Fail, sibling};
 
 /// Names that nub knows without a program behind them.
-const OWN: &[&str] = &["demo", "help", "resume", "sessions"];
+const OWN: &[&str] = &["demo", "help", "models", "resume", "sessions"];
 
 /// Becomes nub-NAME.
 ///

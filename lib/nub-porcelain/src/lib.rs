@@ -40,16 +40,20 @@ pub fn main(pages: &[Page]) -> ExitCode {
             Some("resume") => return start(args::resume(rest)),
             Some("demo") => return demo::main(rest),
             Some("help") => return nub_sys::run(NAME, || pages::help(pages, rest)),
-            Some("sessions") => {
-                let list = [&["list".into()], rest].concat();
-                return nub_sys::run(NAME, || dispatch::run("session", &list));
-            }
+            Some("sessions") => return become_program("session", "list", rest),
+            Some("models") => return become_program("stream", "--list-models", rest),
             Some(_) | None => {
                 return nub_sys::run(NAME, || dispatch::run(&name.to_string_lossy(), rest));
             }
         }
     }
     start(typed)
+}
+
+/// A short name for another program's command.
+fn become_program(name: &str, command: &str, rest: &[OsString]) -> ExitCode {
+    let words = [&[command.into()], rest].concat();
+    nub_sys::run(NAME, || dispatch::run(name, &words))
 }
 
 /// Print mode or the line session.
