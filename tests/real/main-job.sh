@@ -52,6 +52,8 @@ base_url = "$NUB_REAL_ENDPOINT"
 api_key = "none"
 [endpoint.caps]
 text_tool_calls = ["json_fence", "hermes"]
+[endpoint.extra_body]
+temperature = 0
 TOML
   export XDG_CONFIG_HOME=$dir/config XDG_STATE_HOME=$dir/state
 }
