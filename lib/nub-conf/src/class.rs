@@ -79,23 +79,8 @@ pub(crate) fn nearest_word<'a>(wrong: &str, words: impl Iterator<Item = &'a str>
     }
     let wrong = wrong.to_ascii_lowercase().replace('-', "_");
     words
-        .map(|word| (distance(&wrong, word), word))
+        .map(|word| (strsim::levenshtein(&wrong, word), word))
         .filter(|(distance, word)| *distance <= (word.len().max(wrong.len()) / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
-}
-
-/// Levenshtein's distance, in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use nub_sys::{Common, Fail};
+use nub_sys::{Common, Fail, Format};
 
 /// Build a request for a model: context and request records from a prompt, files, stdin and the repo
 #[derive(Debug, Parser)]
@@ -74,13 +74,6 @@ pub(crate) enum Stdin {
     Text,
     /// Not at all
     None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Auto,
-    Ndjson,
-    Text,
 }
 
 /// What is written.

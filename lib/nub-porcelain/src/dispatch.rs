@@ -52,21 +52,6 @@ fn names() -> Vec<String> {
 /// The name that is most like `typed`, unless none is like it.
 pub(crate) fn nearest<'a>(typed: &str, names: &'a [String]) -> Option<&'a str> {
     let most = (typed.len() / 3).max(1);
-    let distances = names.iter().map(|name| (distance(typed, name), name.as_str()));
+    let distances = names.iter().map(|name| (strsim::levenshtein(typed, name), name.as_str()));
     distances.filter(|(distance, _)| *distance <= most).min().map(|(_, name)| name)
-}
-
-/// How many letters must change to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

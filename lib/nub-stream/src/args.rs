@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
-use nub_sys::Common;
-
-use crate::output::Face;
+use clap::Parser;
+use nub_sys::{Common, Format};
 
 /// Answers request records with a model.
 ///
@@ -41,28 +39,4 @@ pub struct Args {
     /// What every program has.
     #[command(flatten)]
     pub common: Common,
-}
-
-/// Form of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Text on a terminal, records into a pipe
-    Auto,
-    /// Records
-    Ndjson,
-    /// The answer's text
-    Text,
-}
-
-impl Format {
-    /// What that means for this output.
-    #[must_use]
-    pub fn face(self, terminal: bool) -> Face {
-        match self {
-            Format::Ndjson => Face::Records,
-            Format::Text => Face::Text,
-            Format::Auto if terminal => Face::Text,
-            Format::Auto => Face::Records,
-        }
-    }
 }

@@ -45,7 +45,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use nub_conf::{Inputs, Loaded};
-use nub_sys::{Fail, log, tty};
+use nub_sys::{Fail, log};
 
 use args::Args;
 use inbox::Ending;
@@ -119,7 +119,7 @@ impl Job {
             },
             record: args.record.clone(),
             replay: args.replay.clone(),
-            face: args.format.face(tty::stdout()),
+            face: if args.format.is_text() { Face::Text } else { Face::Records },
             ending: if coprocess { Ending::Cancels } else { Ending::Finishes },
         })
     }

@@ -120,3 +120,26 @@ impl Head {
         given.flatten().chain(self.no_tools.then(|| "--no-tools".into())).collect()
     }
 }
+
+/// The form of what is printed, as `--format` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Text on a terminal, records into a pipe
+    Auto,
+    /// Records
+    Ndjson,
+    /// Text for people
+    Text,
+}
+
+impl Format {
+    /// Whether people read what goes to stdout.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        match self {
+            Format::Auto => crate::tty::stdout(),
+            Format::Ndjson => false,
+            Format::Text => true,
+        }
+    }
+}

@@ -16,6 +16,6 @@ pub mod stage;
 mod tests;
 pub mod tty;
 
-pub use command_line::{Common, Head, parse, parse_from, program};
+pub use command_line::{Common, Format, Head, parse, parse_from, program};
 pub use exit::Exit;
 pub use fail::{Fail, run, warn};

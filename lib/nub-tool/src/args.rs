@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use nub_conf::Inputs;
-use nub_sys::{Common, tty};
+use nub_sys::{Common, Format};
 
 /// Runs the tools a model calls: lists them, calls one, or answers the calls in a stream of records
 #[derive(Debug, Parser)]
@@ -46,28 +46,6 @@ pub(crate) enum Verb {
         #[arg(long)]
         no_ask: bool,
     },
-}
-
-/// The form of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Text on a terminal, records elsewhere
-    Auto,
-    /// Records
-    Ndjson,
-    /// Text for people
-    Text,
-}
-
-impl Format {
-    /// Whether people read the output.
-    pub(crate) fn is_text(self) -> bool {
-        match self {
-            Format::Auto => tty::stdout(),
-            Format::Ndjson => false,
-            Format::Text => true,
-        }
-    }
 }
 
 impl Args {

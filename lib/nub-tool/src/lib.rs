@@ -68,9 +68,9 @@ use nub_conf::Loaded;
 use nub_proto::Writer;
 use nub_sys::log::{self, Level};
 use nub_sys::process::{self, Reaper};
-use nub_sys::{Exit, Fail, signal};
+use nub_sys::{Exit, Fail, Format, signal};
 
-use crate::args::{Args, Format, Verb};
+use crate::args::{Args, Verb};
 use crate::bash::Shell;
 use crate::call::One;
 use crate::desk::{Asking, AtEnd};
